@@ -1,0 +1,53 @@
+# Two commands need nothing but Python 3.11+ and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+FAST := -m "not slow and not network"
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types layers test-all test-python test-bounds bench clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
+
+# Rebuilt when the dependencies change; everything stays inside the project folder.
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot]" --group dev
+	touch $(READY)
+
+demo: $(READY)  ## train MMCRF, MVE, AMM and MAM on an embedded data set
+	$(PY) examples/demo.py
+
+test: $(READY)  ## tests and doctests, compiled
+	$(PY) -m pytest $(FAST)
+
+test-all: $(READY)  ## also the slow tests on real data (they skip without SPANFOREST_DATA)
+	$(PY) -m pytest -m "not network"
+
+check: lint types layers test-all  ## what CI runs on every push
+
+lint: $(READY)  ## style and import order
+	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
+
+types: $(READY)  ## static types
+	$(VENV)/bin/mypy
+
+layers: $(READY)  ## which module may import which
+	$(VENV)/bin/lint-imports
+
+test-python: $(READY)  ## same tests, routines run as plain Python, with coverage
+	NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(FAST) --cov
+
+test-bounds: $(READY)  ## same tests, array bounds checked in compiled code
+	# a fresh cache, or Numba ignores the flag
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PY) -m pytest $(FAST)
+
+bench: $(READY)  ## the figures of benchmarks/README.md, under ten minutes
+	$(PY) benchmarks/run_all.py
+
+clean:  ## remove the environment and everything generated
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,678 @@
+"""Output graphs over the labels: drawing them, reading them, and their factors.
+
+A graph has a node per label and undirected edges. Trees, forests, isolated labels and
+cycles are all graphs here; only the factors (`FactorGraph`) know how many values a
+label takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+__all__ = [
+    "GENERATORS",
+    "FactorGraph",
+    "LabelGraph",
+    "as_label_graph",
+    "chow_liu_tree",
+    "consensus_factors",
+    "consensus_graph",
+    "draw_graph",
+    "independent_labels",
+    "maximum_spanning_tree",
+    "mutual_information",
+    "random_pairing",
+    "random_spanning_tree",
+    "recursive_random_tree",
+    "uniform_random_tree",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelGraph:
+    """An undirected graph whose nodes are the labels 0, ..., n_labels - 1.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of nodes.
+    edges : array-like of shape (n_edges, 2)
+        Pairs of labels, in any order. They are kept as pairs u < v in lexicographic
+        order, so two graphs with the same edges are the same graph.
+
+    Examples
+    --------
+    >>> graph = LabelGraph(4, [(2, 0), (0, 1)])
+    >>> graph.edges.tolist()
+    [[0, 1], [0, 2]]
+    >>> graph.is_forest, graph.n_components
+    (True, 2)
+    """
+
+    n_labels: int
+    edges: NDArray[np.intp] = field()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", _canonical_edges(self.edges, self.n_labels))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, LabelGraph)
+            and self.n_labels == other.n_labels
+            and np.array_equal(self.edges, other.edges)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.n_labels, self.edges.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"LabelGraph(n_labels={self.n_labels}, n_edges={self.n_edges})"
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return len(self.edges)
+
+    @property
+    def adjacency(self) -> sparse.csr_array:
+        """Symmetric 0/1 matrix of shape (n_labels, n_labels)."""
+        u, v = self.edges.T
+        ones = np.ones(2 * self.n_edges, dtype=np.int8)
+        ends = (np.concatenate([u, v]), np.concatenate([v, u]))
+        return sparse.csr_array((ones, ends), shape=(self.n_labels, self.n_labels))
+
+    @property
+    def degrees(self) -> NDArray[np.intp]:
+        """Number of edges at each label."""
+        return np.bincount(self.edges.ravel(), minlength=self.n_labels)
+
+    @cached_property
+    def n_components(self) -> int:
+        """Number of connected components."""
+        return int(
+            csgraph.connected_components(
+                self.adjacency, directed=False, return_labels=False
+            )
+        )
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether the graph has no cycle."""
+        return self.n_edges == self.n_labels - self.n_components
+
+    @property
+    def diameter(self) -> int:
+        """Longest shortest path inside a component, in edges."""
+        distances = csgraph.shortest_path(
+            self.adjacency, directed=False, unweighted=True
+        )
+        return int(distances[np.isfinite(distances)].max())
+
+    def to_networkx(self) -> Any:
+        """Return the same graph as a `networkx.Graph`."""
+        import networkx  # optional extra: only those who have it call this
+
+        graph = networkx.Graph()
+        graph.add_nodes_from(range(self.n_labels))
+        graph.add_edges_from(map(tuple, self.edges.tolist()))
+        return graph
+
+
+def _canonical_edges(edges: ArrayLike, n_labels: int) -> NDArray[np.intp]:
+    if n_labels < 1:
+        raise ValueError(f"a graph needs at least one label; got n_labels={n_labels}.")
+    pairs = np.asarray(edges)
+    if pairs.size == 0:
+        pairs = np.empty((0, 2), dtype=np.intp)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(
+            f"edges must have shape (n_edges, 2); got {pairs.shape}. "
+            "Pass pairs of label numbers such as [(0, 1), (1, 2)]."
+        )
+    if not np.array_equal(pairs, pairs.astype(np.intp)):
+        raise ValueError(
+            "edges must hold whole label numbers; got "
+            f"{pairs.dtype} values such as {pairs.ravel()[0]!r}."
+        )
+    pairs = np.sort(pairs.astype(np.intp), axis=1)
+    outside = (pairs < 0) | (pairs >= n_labels)
+    if outside.any():
+        raise ValueError(
+            f"edges must join labels 0 to {n_labels - 1} (there are {n_labels} "
+            f"labels); found label {pairs[outside][0]}."
+        )
+    loops = pairs[pairs[:, 0] == pairs[:, 1]]
+    if len(loops):
+        raise ValueError(
+            f"an edge joins two different labels; found the self-loop "
+            f"({loops[0, 0]}, {loops[0, 0]}). Remove it."
+        )
+    unique, counts = np.unique(pairs, axis=0, return_counts=True)
+    if len(unique) < len(pairs):
+        u, v = unique[counts > 1][0]
+        raise ValueError(
+            f"each edge may be given once, in either direction; ({u}, {v}) was given "
+            f"{counts.max()} times. Remove the duplicates."
+        )
+    unique.setflags(write=False)
+    return unique
+
+
+# --- drawing graphs: every generator takes (n_labels, rng) -------------------------
+
+
+def maximum_spanning_tree(weights: ArrayLike) -> LabelGraph:
+    """Return the spanning tree of largest total weight of a complete graph.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_labels, n_labels)
+        Symmetric; any finite weights, zeros and negative ones included. The diagonal
+        is ignored.
+
+    Examples
+    --------
+    >>> maximum_spanning_tree([[0, 3, 1], [3, 0, 2], [1, 2, 0]]).edges.tolist()
+    [[0, 1], [1, 2]]
+    """
+    weights = np.asarray(weights, dtype=float)
+    # SciPy minimises and takes 0 for "no edge": costs of 1 and more keep all edges
+    costs = 1.0 + weights.max() - weights
+    tree = csgraph.minimum_spanning_tree(np.triu(costs, k=1)).tocoo()
+    return LabelGraph(len(weights), np.column_stack([tree.row, tree.col]))
+
+
+def random_spanning_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
+    """Draw the paper's random tree: maximum spanning tree of random edge weights.
+
+    Examples
+    --------
+    >>> random_spanning_tree(5, np.random.default_rng(0)).n_edges
+    4
+    """
+    return maximum_spanning_tree(rng.uniform(size=(n_labels, n_labels)))
+
+
+def uniform_random_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
+    """Draw one of the n_labels ** (n_labels - 2) trees, all equally likely.
+
+    Node i joins node min(U, i - 1) with U uniform over all nodes, then the nodes are
+    shuffled (Aldous 1990).
+
+    Examples
+    --------
+    >>> uniform_random_tree(5, np.random.default_rng(0)).n_components
+    1
+    """
+    child = np.arange(1, n_labels)
+    parent = np.minimum(rng.integers(n_labels, size=n_labels - 1), child - 1)
+    shuffled = rng.permutation(n_labels)
+    return LabelGraph(n_labels, shuffled[np.column_stack([child, parent])])
+
+
+def recursive_random_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
+    """Draw a tree that grows by joining a new label to a random old one.
+
+    These trees are flatter than spanning trees of random weights.
+
+    Examples
+    --------
+    >>> recursive_random_tree(5, np.random.default_rng(0)).is_forest
+    True
+    """
+    child = np.arange(1, n_labels)
+    parent = rng.integers(child)
+    shuffled = rng.permutation(n_labels)
+    return LabelGraph(n_labels, shuffled[np.column_stack([child, parent])])
+
+
+def random_pairing(n_labels: int, rng: np.random.Generator) -> LabelGraph:
+    """Draw disjoint pairs of labels; one label stays alone if their number is odd.
+
+    Examples
+    --------
+    >>> random_pairing(5, np.random.default_rng(0)).degrees.sum()
+    np.int64(4)
+    """
+    shuffled = rng.permutation(n_labels)
+    return LabelGraph(n_labels, shuffled[: n_labels // 2 * 2].reshape(-1, 2))
+
+
+def independent_labels(
+    n_labels: int, rng: np.random.Generator | None = None
+) -> LabelGraph:
+    """Return the graph without edges: every label is learned on its own.
+
+    Examples
+    --------
+    >>> independent_labels(3).n_components
+    3
+    """
+    return LabelGraph(n_labels, np.empty((0, 2), dtype=np.intp))
+
+
+def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
+    """Return the empirical mutual information of all pairs of labels, in nats.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_samples, n_labels)
+        Codes 0, 1, ... of each label's values.
+
+    Examples
+    --------
+    >>> mutual_information([[0, 0, 1], [1, 1, 1]]).round(3)[0].tolist()
+    [0.693, 0.693, 0.0]
+    """
+    Y = np.asarray(Y)
+    n_samples, _ = Y.shape
+    n_values = Y.max(axis=0) + 1
+    start = np.concatenate([[0], np.cumsum(n_values)[:-1]])
+    one_hot = np.zeros((n_samples, n_values.sum()))
+    one_hot[np.arange(n_samples)[:, None], start + Y] = 1.0
+
+    joint = one_hot.T @ one_hot / n_samples
+    product = np.outer(np.diag(joint), np.diag(joint))
+    seen = joint > 0
+    terms = np.zeros_like(joint)
+    terms[seen] = joint[seen] * np.log(joint[seen] / product[seen])
+    return np.add.reduceat(np.add.reduceat(terms, start, axis=0), start, axis=1)
+
+
+def chow_liu_tree(Y: ArrayLike) -> LabelGraph:
+    """Return the tree of largest total mutual information between joined labels.
+
+    Constant and independent labels are joined too, by edges of no information.
+
+    Examples
+    --------
+    >>> chow_liu_tree([[0, 0, 1], [1, 1, 1], [0, 0, 0]]).n_edges
+    2
+    """
+    return maximum_spanning_tree(mutual_information(Y))
+
+
+GraphGenerator = Callable[[int, np.random.Generator], Any]
+
+GENERATORS: dict[str, GraphGenerator] = {
+    "random_tree": random_spanning_tree,
+    "uniform_tree": uniform_random_tree,
+    "recursive_tree": recursive_random_tree,
+    "random_pairing": random_pairing,
+    "independent": independent_labels,
+}
+
+
+def draw_graph(
+    graph: Any,
+    Y: NDArray[np.integer],
+    rng: np.random.Generator,
+    label_names: Sequence[Any] | None = None,
+) -> LabelGraph:
+    """Turn what a user may pass as `graph` into the graph of one model.
+
+    Parameters
+    ----------
+    graph : str, callable or graph
+        A name of `GENERATORS`, ``"chow_liu"``, a function of ``(n_labels, rng)``, or
+        anything `as_label_graph` reads.
+    Y : ndarray of shape (n_samples, n_labels)
+        Codes of the training labels.
+    rng : Generator
+        Source of randomness; fixed graphs leave it untouched.
+    label_names : sequence, optional
+        Names by which the nodes of a networkx graph may call the labels.
+
+    Examples
+    --------
+    >>> Y = np.array([[0, 1, 0], [1, 0, 1]])
+    >>> draw_graph("random_tree", Y, np.random.default_rng(0))
+    LabelGraph(n_labels=3, n_edges=2)
+    """
+    n_labels = Y.shape[1]
+    if isinstance(graph, str):
+        if graph == "chow_liu":
+            return chow_liu_tree(Y)
+        if graph not in GENERATORS:
+            known = ", ".join(map(repr, [*GENERATORS, "chow_liu"]))
+            raise ValueError(
+                f"graph must be one of {known}, a callable, or a graph; got {graph!r}."
+            )
+        graph = GENERATORS[graph]
+    if callable(graph):
+        graph = graph(n_labels, rng)
+    return as_label_graph(graph, n_labels, label_names)
+
+
+# --- reading graphs ----------------------------------------------------------------
+
+
+def as_label_graph(
+    graph: Any, n_labels: int, label_names: Sequence[Any] | None = None
+) -> LabelGraph:
+    """Read a graph over `n_labels` labels from any of its usual forms.
+
+    Parameters
+    ----------
+    graph : LabelGraph, networkx graph, square matrix or list of pairs
+        A square (n_labels, n_labels) array or sparse matrix is an adjacency matrix,
+        non-zero meaning an edge. Directions are ignored. A networkx graph has the
+        nodes 0, ..., n_labels - 1 or the label names.
+    n_labels : int
+        Number of labels of the problem.
+    label_names : sequence, optional
+        The names, in the order of the labels.
+
+    Examples
+    --------
+    >>> as_label_graph([(0, 1)], 3)
+    LabelGraph(n_labels=3, n_edges=1)
+    >>> as_label_graph([[0, 1, 1], [1, 0, 0], [1, 0, 0]], 3).edges.tolist()
+    [[0, 1], [0, 2]]
+    """
+    if isinstance(graph, LabelGraph):
+        _check_size(graph.n_labels, n_labels)
+        found = graph
+    elif hasattr(graph, "nodes") and hasattr(graph, "edges"):  # networkx, not imported
+        _check_size(len(graph.nodes), n_labels)
+        found = LabelGraph(n_labels, _networkx_edges(graph, n_labels, label_names))
+    else:
+        found = _from_array(graph, n_labels)
+    if found.n_edges == 0 and n_labels > 1:
+        raise ValueError(
+            f"the graph is empty: expected at least one edge between the {n_labels} "
+            'labels. Pass graph="independent" to learn every label on its own.'
+        )
+    return found
+
+
+def consensus_graph(graphs: Sequence[LabelGraph]) -> LabelGraph:
+    """Return the graph with every edge of any of the graphs (MAM's graph).
+
+    Examples
+    --------
+    >>> consensus_graph([LabelGraph(3, [(0, 1)]), LabelGraph(3, [(2, 1)])]).n_edges
+    2
+    """
+    edges = np.concatenate([graph.edges for graph in graphs])
+    return LabelGraph(graphs[0].n_labels, np.unique(edges, axis=0))
+
+
+def consensus_factors(parts: Sequence[FactorGraph]) -> FactorGraph:
+    """Return the factor graph with every factor of any of the parts.
+
+    Examples
+    --------
+    >>> one = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
+    >>> two = FactorGraph(LabelGraph(3, [(1, 2)]), [2, 2, 2])
+    >>> consensus_factors([one, two]).n_factors
+    4
+    """
+    unary_labels = np.unique(np.concatenate([part.unary_labels for part in parts]))
+    graph = consensus_graph([part.graph for part in parts])
+    return FactorGraph(graph, parts[0].n_values, unary_labels)
+
+
+def _check_size(found: int, n_labels: int) -> None:
+    if found != n_labels:
+        raise ValueError(
+            f"the graph must have {n_labels} nodes, one per label; it has {found}. "
+            "Pass a graph over the labels of Y."
+        )
+
+
+def _networkx_edges(
+    graph: Any, n_labels: int, label_names: Sequence[Any] | None
+) -> list[tuple[int, int]]:
+    number = {j: j for j in range(n_labels)}
+    if not set(graph.nodes) <= set(number) and label_names is not None:
+        number = {name: j for j, name in enumerate(label_names)}
+    strangers = [node for node in graph.nodes if node not in number]
+    if strangers:
+        raise ValueError(
+            f"the nodes of the graph must be 0 to {n_labels - 1} or the label names; "
+            f"found {strangers[0]!r}."
+        )
+    return [(number[u], number[v]) for u, v in graph.edges()]
+
+
+def _from_array(graph: Any, n_labels: int) -> LabelGraph:
+    if sparse.issparse(graph):
+        array = graph.toarray()
+    else:
+        try:
+            array = np.asarray(graph)
+        except ValueError:  # rows of different lengths
+            array = np.empty(0, dtype=object)
+        if array.dtype.kind not in "biuf" and array.size + array.dtype.hasobject:
+            raise ValueError(
+                "graph must be a name, a callable, a LabelGraph, a networkx graph, an "
+                "adjacency matrix or a list of label pairs; got "
+                f"{type(graph).__name__}: {graph!r:.80}."
+            )
+    # A 2 x 2 array is never a list of edges: over two labels there is only one edge.
+    square = array.ndim == 2 and array.shape[0] == array.shape[1] and len(array) > 0
+    if not square or (array.shape != (n_labels, n_labels) and array.shape == (2, 2)):
+        return LabelGraph(n_labels, array)
+    _check_size(len(array), n_labels)
+    if not np.array_equal(array != 0, array.T != 0):
+        raise ValueError(
+            "an adjacency matrix must be symmetric, because edges have no direction. "
+            "Pass (A + A.T) instead of A."
+        )
+    loops = np.flatnonzero(np.diag(array))
+    if len(loops):
+        raise ValueError(
+            f"an edge joins two different labels; found the self-loop ({loops[0]}, "
+            f"{loops[0]}). Clear the diagonal of the adjacency matrix."
+        )
+    return LabelGraph(n_labels, np.argwhere(np.triu(array != 0)))
+
+
+# --- factors -----------------------------------------------------------------------
+
+
+def _integers(*names: str) -> np.dtype:
+    return np.dtype([(name, np.int64) for name in names])
+
+
+LABEL_FIELDS = _integers(
+    "n_values",
+    "start",  # where its values stand among the values of all labels
+    "unary",  # first cell of its unary factor, or -1
+    "parent",  # -1 at a root
+    "table",  # first cell of the edge to the parent, or -1
+    "parent_stride",  # cells between two values of the parent in that table
+    "child_stride",  # cells between two values of the label in that table
+    "incident_start",  # where its edges stand in `incident`
+    "incident_stop",
+)
+FACTOR_FIELDS = _integers(
+    "first",  # smaller label
+    "second",  # larger label, or -1 for a unary factor
+    "n_second",  # values of the second label, 1 for a unary factor
+    "offset",  # first cell
+    "n_cells",
+    "to_first",  # where the message into the first label starts
+    "to_second",
+)
+
+
+class FactorArrays(NamedTuple):
+    """A factor graph as the compiled routines take it: arrays only.
+
+    Factors are numbered edges first, then the unary factors. Their tables lie one
+    after the other in a vector of cells; cell (a, b) of the edge (u, v), u < v, is
+    ``offset + a * n_second + b``.
+    """
+
+    label: NDArray[np.void]  # (n_labels,) records of LABEL_FIELDS
+    factor: NDArray[np.void]  # (n_factors,) records of FACTOR_FIELDS
+    order: NDArray[np.int64]  # (n_labels,) breadth first: parents before children
+    incident: NDArray[np.int64]  # (2 * n_edges,) the edges at each label
+
+
+@dataclass(frozen=True, eq=False)
+class FactorGraph:
+    """The factors of a graph over labels with given numbers of values.
+
+    The factors are the edges, and one unary factor for every label without an edge, so
+    that no label goes unseen. A labelling y picks one cell of every factor's table;
+    U(y) marks these cells.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        The output graph.
+    n_values : array-like of shape (n_labels,)
+        How many values each label takes, at least one.
+    unary_labels : array-like of int, optional
+        Labels that have a unary factor; by default those without an edge.
+
+    Examples
+    --------
+    >>> factors = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 3, 2])
+    >>> factors.n_factors, factors.n_cells
+    (2, 8)
+    >>> factors.cells([[1, 2, 0]]).tolist()
+    [[5, 6]]
+    """
+
+    graph: LabelGraph
+    n_values: NDArray[np.intp] = field()
+    unary_labels: NDArray[np.intp] | None = None
+
+    def __post_init__(self) -> None:
+        n_values = np.asarray(self.n_values, dtype=np.intp)
+        unary_labels = self.unary_labels
+        if unary_labels is None:
+            unary_labels = np.flatnonzero(self.graph.degrees == 0)
+        object.__setattr__(self, "n_values", n_values)
+        object.__setattr__(self, "unary_labels", np.asarray(unary_labels, np.intp))
+        _check_size(len(n_values), self.graph.n_labels)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.graph.n_labels
+
+    @property
+    def n_factors(self) -> int:
+        """Number of edges and unary factors."""
+        return len(self.arrays.factor)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells over all factors: q in the paper's notation."""
+        return int(self.arrays.factor["n_cells"].sum())
+
+    @property
+    def n_labellings(self) -> int:
+        """Number of labellings; a Python integer, since it may be huge."""
+        return math.prod(self.n_values.tolist())
+
+    @property
+    def n_messages(self) -> int:
+        """Number of message entries: one per edge, end and value of that end."""
+        return int(self.n_values[self.graph.edges].sum())
+
+    @property
+    def value_start(self) -> NDArray[np.intp]:
+        """Where each label's values start when all values lie in a row."""
+        return self.arrays.label["start"]
+
+    def cells(self, Y: ArrayLike) -> NDArray[np.int32]:
+        """Return the cells that labellings pick, of shape (n_samples, n_factors)."""
+        Y = np.asarray(Y)
+        factor = self.arrays.factor
+        picked = Y[:, factor["first"]] * factor["n_second"] + factor["offset"]
+        n_edges = self.graph.n_edges
+        picked[:, :n_edges] += Y[:, factor["second"][:n_edges]]
+        return picked.astype(np.int32)
+
+    def places_of(self, part: FactorGraph) -> NDArray[np.intp]:
+        """Return where the cells of `part`, some factors of this graph, stand here."""
+        here, there = self.arrays.factor, part.arrays.factor
+        offset = {
+            (int(f["first"]), int(f["second"])): int(f["offset"]) for f in here
+        }
+        starts = np.array([offset[int(f["first"]), int(f["second"])] for f in there])
+        moved = starts - there["offset"]
+        return np.arange(part.n_cells) + np.repeat(moved, there["n_cells"])
+
+    @cached_property
+    def arrays(self) -> FactorArrays:
+        """The arrays that compiled routines read."""
+        n_values = self.n_values
+        u, v = self.graph.edges.T
+        n_edges = len(u)
+        singles = self.unary_labels
+
+        factor = np.zeros(n_edges + len(singles), FACTOR_FIELDS)
+        factor["first"] = np.concatenate([u, singles])
+        factor["second"] = np.concatenate([v, np.full(len(singles), -1)])
+        factor["n_second"] = np.concatenate([n_values[v], np.ones(len(singles))])
+        factor["n_cells"] = n_values[factor["first"]] * factor["n_second"]
+        factor["offset"] = _starts(factor["n_cells"])
+        factor["to_first"][:n_edges] = _starts(n_values[u] + n_values[v])
+        factor["to_second"][:n_edges] = factor["to_first"][:n_edges] + n_values[u]
+
+        label = np.full(self.n_labels, -1, LABEL_FIELDS)
+        label["n_values"] = n_values
+        label["start"] = _starts(n_values)
+        label["unary"][singles] = factor["offset"][n_edges:]
+        degrees = self.graph.degrees
+        label["incident_start"] = _starts(degrees)
+        label["incident_stop"] = label["incident_start"] + degrees
+        by_label = np.argsort(np.concatenate([u, v]), kind="stable")
+        incident = np.tile(np.arange(n_edges), 2)[by_label]
+
+        order, parent, parent_edge = _breadth_first(self.graph)
+        label["parent"] = parent
+        child = np.flatnonzero(parent >= 0)
+        up = factor[parent_edge[child]]
+        label["table"][child] = up["offset"]
+        is_second = up["second"] == child
+        label["parent_stride"][child] = np.where(is_second, up["n_second"], 1)
+        label["child_stride"][child] = np.where(is_second, 1, up["n_second"])
+        return FactorArrays(label, factor, order, incident)
+
+
+def _starts(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return where items of these sizes start when they lie in a row."""
+    return np.cumsum(sizes) - sizes
+
+
+def _breadth_first(
+    graph: LabelGraph,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Visit every component breadth first: order, parent, edge to the parent."""
+    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(graph.n_labels)]
+    for e, (u, v) in enumerate(graph.edges.tolist()):
+        neighbours[u].append((v, e))
+        neighbours[v].append((u, e))
+    parent, parent_edge = np.full((2, graph.n_labels), -1)
+    seen = np.zeros(graph.n_labels, dtype=bool)
+    order: list[int] = []
+    for root in range(graph.n_labels):
+        if seen[root]:
+            continue
+        seen[root] = True
+        component = [root]
+        for j in component:  # grows while it is read: a queue
+            for other, e in neighbours[j]:
+                if not seen[other]:
+                    seen[other] = True
+                    parent[other], parent_edge[other] = j, e
+                    component.append(other)
+        order += component
+    return np.array(order, dtype=np.intp), parent, parent_edge

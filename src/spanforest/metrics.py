@@ -1,0 +1,184 @@
+"""The paper's three measures of a multilabel prediction, as functions and as scorers.
+
+A *microlabel* is one label of one example; a *multilabel* is all labels of one example
+together. Labels may be given as lists, arrays, data frames or sparse indicator
+matrices, and the true and the predicted ones need not be of the same kind. A 1-D
+target is one label.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics import make_scorer
+
+__all__ = [
+    "microlabel_accuracy",
+    "microlabel_accuracy_scorer",
+    "microlabel_f1",
+    "microlabel_f1_scorer",
+    "multilabel_accuracy",
+    "multilabel_accuracy_scorer",
+]
+
+
+def microlabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
+    """Proportion of microlabels that are right: one minus the Hamming loss.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+        The true labels, of any values.
+    Y_pred : array-like or sparse matrix of the same shape
+        The predicted labels.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or there are no examples or no labels.
+
+    Examples
+    --------
+    >>> from spanforest.metrics import microlabel_accuracy
+    >>> microlabel_accuracy([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.75
+    """
+    truth, prediction = _aligned(Y_true, Y_pred)
+    return float(np.mean(truth == prediction))
+
+
+def multilabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
+    """Proportion of examples with all their labels right: one minus the 0/1 loss.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+        The true labels, of any values.
+    Y_pred : array-like or sparse matrix of the same shape
+        The predicted labels.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, never above the microlabel accuracy.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or there are no examples or no labels.
+
+    Examples
+    --------
+    >>> from spanforest.metrics import multilabel_accuracy
+    >>> multilabel_accuracy([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.5
+    """
+    truth, prediction = _aligned(Y_true, Y_pred)
+    return float(np.mean((truth == prediction).all(axis=1)))
+
+
+def microlabel_f1(Y_true: Any, Y_pred: Any) -> float:
+    """F1 of the positive class over all microlabels pooled.
+
+    This is 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall, with
+    true positives, false positives and false negatives counted over all labels of all
+    examples. It is 0, without a warning, if nothing is positive in truth or prediction.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+        The true labels, each 0 or 1 (or False or True).
+    Y_pred : array-like or sparse matrix of the same shape
+        The predicted labels, likewise.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, there are no examples or no labels, or a value is neither
+        0 nor 1.
+
+    Examples
+    --------
+    >>> from spanforest.metrics import microlabel_f1
+    >>> microlabel_f1([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    0.8
+    """
+    truth, prediction = _aligned(Y_true, Y_pred)
+    truth, prediction = _positives(truth, "Y_true"), _positives(prediction, "Y_pred")
+    n_positive = int(truth.sum()) + int(prediction.sum())  # 2 TP + FP + FN
+    if n_positive == 0:
+        return 0.0
+    return 2 * int((truth & prediction).sum()) / n_positive
+
+
+microlabel_accuracy_scorer = make_scorer(microlabel_accuracy)
+"""`microlabel_accuracy` for the `scoring` parameter of scikit-learn's tools."""
+
+multilabel_accuracy_scorer = make_scorer(multilabel_accuracy)
+"""`multilabel_accuracy` for the `scoring` parameter of scikit-learn's tools."""
+
+microlabel_f1_scorer = make_scorer(microlabel_f1)
+"""`microlabel_f1` for the `scoring` parameter of scikit-learn's tools."""
+
+
+def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Both label matrices, dense, of one shape (n_samples, n_labels)."""
+    truth, prediction = _as_matrix(Y_true, "Y_true"), _as_matrix(Y_pred, "Y_pred")
+    if truth.shape != prediction.shape:
+        raise ValueError(
+            f"Y_true and Y_pred must hold the same labels of the same examples; got "
+            f"{_size(truth)} and {_size(prediction)}."
+        )
+    if truth.size == 0:
+        raise ValueError(
+            f"At least one example and one label are needed; got {_size(truth)}."
+        )
+    kinds = {truth.dtype.kind, prediction.dtype.kind}
+    if kinds & set("US") and kinds & set("biuf"):  # NumPy would call all of it unequal
+        raise ValueError(
+            f"Y_true and Y_pred must hold the same kind of values; one holds strings "
+            f"and the other numbers ({truth.dtype} and {prediction.dtype}). Encode "
+            "both alike."
+        )
+    return truth, prediction
+
+
+def _as_matrix(Y: Any, name: str) -> np.ndarray:
+    matrix = Y.toarray() if issparse(Y) else np.asarray(Y)
+    if isinstance(Y, list) and matrix.dtype.kind in "US":
+        matrix = np.asarray(Y, dtype=object)  # or a number beside a string becomes one
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"{name} must have one row per example and one column per label; "
+            f"got {matrix.ndim} dimensions."
+        )
+    return matrix
+
+
+def _size(Y: np.ndarray) -> str:
+    return f"{Y.shape[0]} examples x {Y.shape[1]} labels"
+
+
+def _positives(Y: np.ndarray, name: str) -> np.ndarray:
+    """Which microlabels are 1; all others must be 0."""
+    positive = Y == 1
+    other = ~(positive | (Y == 0))
+    if other.any():
+        raise ValueError(
+            f"The F1 score needs binary labels, 0 and 1; {name} holds "
+            f"{Y[other].flat[0]!r}. Encode the positive value as 1 and the other as 0, "
+            "or use an accuracy, which takes labels of any values."
+        )
+    return positive

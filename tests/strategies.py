@@ -1,0 +1,67 @@
+"""Hypothesis strategies shared by the tests: random graphs, factor graphs and scores."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from spanforest.graphs import (
+    FactorGraph,
+    LabelGraph,
+    independent_labels,
+    random_pairing,
+    random_spanning_tree,
+    recursive_random_tree,
+    uniform_random_tree,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_forest(n_labels, rng):
+    """A random tree that lost some of its edges."""
+    edges = random_spanning_tree(n_labels, rng).edges
+    return LabelGraph(n_labels, edges[rng.random(len(edges)) < 0.7])
+
+
+def random_graph(n_labels, rng):
+    """Any graph, most often with cycles."""
+    pairs = np.argwhere(np.triu(np.ones((n_labels, n_labels)), k=1))
+    return LabelGraph(n_labels, pairs[rng.random(len(pairs)) < 0.6])
+
+
+FORESTS = [
+    random_spanning_tree,
+    uniform_random_tree,
+    recursive_random_tree,
+    random_forest,
+    random_pairing,
+    independent_labels,
+]
+
+
+@st.composite
+def factor_graphs(draw, draw_graph, max_labels=8, extra_unary=False):
+    """A factor graph over 1 to `max_labels` labels of 1 to 4 values each."""
+    rng = np.random.default_rng(draw(seeds))
+    n_labels = draw(st.integers(1, max_labels))
+    graph = draw(draw_graph)(n_labels, rng)
+    n_values = rng.choice([1, 2, 2, 3, 4], size=n_labels)
+    unary = None
+    if extra_unary and draw(st.booleans()):
+        unary = np.arange(n_labels)
+    return FactorGraph(graph, n_values, unary)
+
+
+@st.composite
+def scores_for(draw, factors, n=3):
+    """Random scores; rounded ones have many optima."""
+    rng = np.random.default_rng(draw(seeds))
+    scores = rng.normal(size=(n, factors.n_cells))
+    return np.round(scores) if draw(st.booleans()) else scores
+
+
+@st.composite
+def problems(draw, draw_graph=None, **options):
+    """A pair (factors, scores)."""
+    kinds = st.sampled_from(FORESTS) if draw_graph is None else draw_graph
+    factors = draw(factor_graphs(kinds, **options))
+    return factors, draw(scores_for(factors))

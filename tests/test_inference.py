@@ -1,0 +1,223 @@
+"""Inference against exhaustive search. Scores are compared, not labels: optima tie."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import problems, random_graph, seeds
+
+from spanforest.graphs import FactorGraph, LabelGraph, random_spanning_tree
+from spanforest.inference import (
+    decode,
+    exhaustive_search,
+    label_margins,
+    max_marginals,
+    max_product,
+    max_sum,
+    score_labels,
+    tree_reweighted,
+)
+
+any_forest = problems(extra_unary=True)
+any_graph = problems(st.just(random_graph), max_labels=6, extra_unary=True)
+
+
+def cells_of_factor(factors, f):
+    factor = factors.arrays.factor[f]
+    return factor["offset"], factor["offset"] + factor["n_cells"]
+
+
+def clamp(factors, scores, j, value):
+    """Scores under which label j must take the value (if any labelling is finite)."""
+    Y = np.array(list(np.ndindex(*factors.n_values)))
+    picked = factors.cells(Y)
+    allowed = np.unique(picked[Y[:, j] == value])
+    clamped = np.full_like(scores, -1e6)
+    clamped[:, allowed] = scores[:, allowed]
+    return clamped
+
+
+@given(any_forest)
+@settings(deadline=None, max_examples=200)
+def test_max_sum_reaches_the_exhaustive_maximum(problem):
+    factors, scores = problem
+    found = max_sum(factors, scores)
+    assert_allclose(found.score, exhaustive_search(factors, scores).score)
+    assert_allclose(found.score, score_labels(factors, scores, found.labels))
+
+
+@given(any_forest)
+@settings(deadline=None, max_examples=100)
+def test_max_marginals_are_the_maxima_with_one_label_held(problem):
+    factors, scores = problem
+    for j, marginals in enumerate(max_marginals(factors, scores)):
+        for value in range(factors.n_values[j]):
+            held = exhaustive_search(factors, clamp(factors, scores, j, value))
+            assert_allclose(marginals[:, value], held.score)
+
+
+@given(any_forest)
+@settings(deadline=None)
+def test_max_over_values_of_a_max_marginal_is_the_maximum_at_every_label(problem):
+    factors, scores = problem
+    best = max_sum(factors, scores).score
+    for marginals in max_marginals(factors, scores):
+        assert_allclose(marginals.max(axis=1), best)
+
+
+@given(any_forest, seeds)
+@settings(deadline=None)
+def test_a_constant_added_to_one_table_moves_no_optimum(problem, seed):
+    factors, scores = problem
+    f = np.random.default_rng(seed).integers(factors.n_factors)
+    start, stop = cells_of_factor(factors, f)
+    moved = scores.copy()
+    moved[:, start:stop] += 3.0
+    labels = max_sum(factors, moved).labels
+    assert_allclose(
+        score_labels(factors, scores, labels), max_sum(factors, scores).score
+    )
+
+
+@given(seeds)
+@settings(deadline=None)
+def test_renaming_labels_transposes_tables_and_keeps_the_maximum(seed):
+    rng = np.random.default_rng(seed)
+    n_values = rng.integers(1, 4, size=5)
+    tree = random_spanning_tree(5, rng)
+    renamed = rng.permutation(5)
+    factors = FactorGraph(tree, n_values)
+    other_values = np.empty_like(n_values)
+    other_values[renamed] = n_values
+    other = FactorGraph(LabelGraph(5, renamed[tree.edges]), other_values)
+
+    scores = rng.normal(size=(4, factors.n_cells))
+    moved = np.empty_like(scores)
+    where = {tuple(edge): f for f, edge in enumerate(other.graph.edges.tolist())}
+    for f, (u, v) in enumerate(tree.edges):
+        start, stop = cells_of_factor(factors, f)
+        table = scores[:, start:stop].reshape(4, n_values[u], n_values[v])
+        ends = int(renamed[u]), int(renamed[v])
+        if ends[0] > ends[1]:
+            table = table.transpose(0, 2, 1)
+        g = where[min(ends), max(ends)]
+        start, stop = cells_of_factor(other, g)
+        moved[:, start:stop] = table.reshape(4, -1)
+
+    assert_allclose(max_sum(other, moved).score, max_sum(factors, scores).score)
+
+
+@given(any_graph)
+@settings(deadline=None, max_examples=200)
+def test_the_bound_is_never_below_the_optimum_and_proven_means_optimal(problem):
+    factors, scores = problem
+    best = exhaustive_search(factors, scores).score
+    found = tree_reweighted(factors, scores)
+    assert (found.bound >= best - 1e-9).all()
+    assert (found.score <= best + 1e-9).all()
+    assert_allclose(found.score, score_labels(factors, scores, found.labels))
+    assert_allclose(found.score[found.proven], best[found.proven], atol=1e-8)
+
+
+@given(any_graph, st.integers(1, 3))
+@settings(deadline=None)
+def test_the_bound_holds_after_any_number_of_sweeps(problem, n_sweeps):
+    factors, scores = problem
+    best = exhaustive_search(factors, scores).score
+    assert (tree_reweighted(factors, scores, n_sweeps).bound >= best - 1e-9).all()
+
+
+@given(any_forest)
+@settings(deadline=None, max_examples=100)
+def test_tree_reweighted_proves_the_optimum_on_forests_without_ties(problem):
+    factors, scores = problem
+    rng = np.random.default_rng(0)
+    scores = scores + 1e-3 * rng.normal(size=scores.shape)
+    found = tree_reweighted(factors, scores, max_sweeps=10_000)
+    assert_allclose(found.score, max_sum(factors, scores).score)
+    assert_allclose(found.bound, found.score, rtol=1e-6, atol=1e-6)
+
+
+@given(any_forest)
+@settings(deadline=None, max_examples=100)
+def test_undamped_max_product_equals_max_sum_on_forests(problem):
+    factors, scores = problem
+    n_sweeps = factors.graph.diameter + 1  # the last one sees that nothing moves
+    found, converged = max_product(factors, scores, n_sweeps, damping=0.0)
+    assert_allclose(found.score, max_sum(factors, scores).score)
+    assert converged.all()
+    assert not found.proven.any()
+
+
+def test_max_product_reports_that_it_did_not_converge():
+    factors = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
+    scores = np.random.default_rng(0).normal(size=(5, 12))
+    _, converged = max_product(factors, scores, n_sweeps=1)
+    assert not converged.any()
+    _, converged = max_product(factors, scores, n_sweeps=500)
+    assert converged.all()
+
+
+@given(any_graph)
+@settings(deadline=None)
+def test_decode_finds_a_labelling_with_a_valid_bound_on_any_graph(problem):
+    factors, scores = problem
+    found = decode(factors, scores)
+    assert (found.bound >= found.score - 1e-9).all()
+    if factors.graph.is_forest:
+        assert found.proven.all()
+
+
+@given(any_graph)
+@settings(deadline=None)
+def test_margins_are_zero_at_the_decoded_values(problem):
+    factors, scores = problem
+    found = decode(factors, scores)
+    for j, margins in enumerate(label_margins(factors, scores, found)):
+        own = margins[np.arange(len(scores)), found.labels[:, j]]
+        assert_allclose(own, 0.0, atol=1e-9)
+        assert (margins[found.proven] <= 1e-8).all()
+
+
+@given(any_graph)
+@settings(deadline=None)
+def test_margins_on_cycles_are_score_differences_of_one_flip(problem):
+    factors, scores = problem
+    if factors.graph.is_forest:
+        return
+    found = decode(factors, scores)
+    for j, margins in enumerate(label_margins(factors, scores, found)):
+        for value in range(factors.n_values[j]):
+            flipped = found.labels.copy()
+            flipped[:, j] = value
+            moved = score_labels(factors, scores, flipped) - found.score
+            assert_allclose(margins[:, value], moved, atol=1e-9)
+
+
+def test_no_examples_are_decoded_to_no_labels():
+    factors = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
+    assert_array_equal(decode(factors, np.empty((0, 6))).labels, np.empty((0, 3)))
+
+
+TRIANGLE = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: max_sum(TRIANGLE, np.zeros((1, 12))), "without cycles"),
+        (lambda: max_marginals(TRIANGLE, np.zeros((1, 12))), "without cycles"),
+        (lambda: decode(TRIANGLE, np.zeros((1, 11))), r"\(n, 12\)"),
+        (lambda: max_product(TRIANGLE, np.zeros((1, 12)), damping=1.0), "damping"),
+        (
+            lambda: exhaustive_search(
+                FactorGraph(LabelGraph(30, [(0, 1)]), np.full(30, 2)), np.zeros((1, 60))
+            ),
+            "labellings",
+        ),
+    ],
+)
+def test_misuse_is_refused_with_a_reason(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
