@@ -28,7 +28,7 @@ SKLEARN_PARAMETERS = {
     "poly": ("gamma", "degree", "coef0"),
 }
 seeds = st.integers(0, 2**32 - 1)
-gammas = st.none() | st.floats(0.05, 2.0)
+gammas = st.none() | st.floats(0.05, 2.0) | st.floats(0.05, 2.0).map(np.float64)
 
 
 def draw_examples(seed, n_samples, n_features, dtype=np.float64):

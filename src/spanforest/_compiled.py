@@ -52,13 +52,22 @@ def _upward(scores, g, upward):
         if label["parent"] < 0:
             continue
         parent = g.label[label["parent"]]
+        mine, theirs = label["start"], parent["start"]
+        row, step = label["table"], label["child_stride"]
+        if label["n_values"] == 2 and parent["n_values"] == 2:  # the common case
+            other_row = row + label["parent_stride"]
+            low, high = upward[mine], upward[mine + 1]
+            upward[theirs] += max(scores[row] + low, scores[row + step] + high)
+            upward[theirs + 1] += max(
+                scores[other_row] + low, scores[other_row + step] + high
+            )
+            continue
         for a in range(parent["n_values"]):
-            row = label["table"] + a * label["parent_stride"]
             best = -np.inf
             for b in range(label["n_values"]):
-                cell = row + b * label["child_stride"]
-                best = max(best, scores[cell] + upward[label["start"] + b])
-            upward[parent["start"] + a] += best
+                best = max(best, scores[row + b * step] + upward[mine + b])
+            upward[theirs + a] += best
+            row += label["parent_stride"]
 
 
 @njit(cache=True, nogil=True)
@@ -404,50 +413,50 @@ def exhaustive_rows(scores, g, labels, best):
 
 # --- solver ------------------------------------------------------------------------
 #
-# `problem` is (g, loss, true_cells, settings): the factor graph, the `FactorLoss`,
-# the cells of the true labels (n_samples, n_factors), and (C, steps per visit).
+# `problem` is (g, loss, Y, settings): the factor graph, the `FactorLoss`, the codes of
+# the true labels (n_samples, n_labels), and (C, steps per visit).
 # `messages` is None on a forest; that it is None is part of its type, so message
 # passing is compiled only for graphs with cycles.
 
 
 @njit(cache=True, nogil=True)
-def add_loss(scores, g, true_cells, loss):
-    """Add to the scores of one example the loss of every cell against the true one."""
+def add_loss(scores, g, y, loss):
+    """Add to the scores of one example the loss of every cell against its labels y."""
     for f in range(g.factor.shape[0]):
         factor = g.factor[f]
-        n_second = factor["n_second"]
-        true = true_cells[f] - factor["offset"]
-        true_a = true // n_second
-        true_b = true - true_a * n_second
+        true_a = y[factor["first"]]
+        true_b = y[factor["second"]] if factor["second"] >= 0 else 0
+        wrong_first = loss.joint[f] + loss.first[f]
+        wrong_second = loss.joint[f] + loss.second[f]
         cell = factor["offset"]
         for a in range(g.label[factor["first"]]["n_values"]):
-            for b in range(n_second):
+            for b in range(factor["n_second"]):
                 if a != true_a:
-                    scores[cell] += loss.joint[f] + loss.first[f]
+                    scores[cell] += wrong_first
                     if b != true_b:
                         scores[cell] += loss.second[f]
                 elif b != true_b:
-                    scores[cell] += loss.joint[f] + loss.second[f]
+                    scores[cell] += wrong_second
                 cell += 1
 
 
 @njit(cache=True, nogil=True)
-def _load_marginals(dual_row, true_cells, C, marginals):
+def _load_marginals(dual_row, g, y, C, marginals):
     """Fill marginals with mu = C U(y) - A, rounding errors of zero cleared."""
     for c in range(marginals.shape[0]):
         marginals[c] = -dual_row[c]
-    for cell in true_cells:
-        marginals[cell] += C
+    for f in range(g.factor.shape[0]):
+        marginals[_cell(g, f, y)] += C
     for c in range(marginals.shape[0]):
         if marginals[c] < NEGLIGIBLE * C:
             marginals[c] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _store_marginals(marginals, true_cells, C, dual_row, change):
+def _store_marginals(marginals, g, y, C, dual_row, change):
     """Write A = C U(y) - mu into dual_row and how much it moved into change."""
-    for cell in true_cells:
-        marginals[cell] -= C
+    for f in range(g.factor.shape[0]):
+        marginals[_cell(g, f, y)] -= C
     for c in range(marginals.shape[0]):
         change[c] = -marginals[c] - dual_row[c]
         dual_row[c] = -marginals[c]
@@ -563,11 +572,11 @@ def _visit(scores, norm, i, problem, state, messages, change, work):
     `state` is (dual_coef, gaps): row i of dual_coef is improved, gaps[i] becomes the
     gap before the visit. `change` gets the row's movement, unless the gain is zero.
     """
-    g, loss, true_cells, settings = problem
+    g, loss, Y, settings = problem
     dual_coef, gaps = state
     marginals, pairwise_work = work
-    add_loss(scores, g, true_cells[i], loss)
-    _load_marginals(dual_coef[i], true_cells[i], settings[0], marginals)
+    add_loss(scores, g, Y[i], loss)
+    _load_marginals(dual_coef[i], g, Y[i], settings[0], marginals)
     if messages is None:
         gaps[i], gain = _pairwise_visit(
             scores, marginals, g, norm, settings, pairwise_work
@@ -577,7 +586,7 @@ def _visit(scores, norm, i, problem, state, messages, change, work):
             scores, marginals, g, norm, settings, messages
         )
     if gain > 0.0:
-        _store_marginals(marginals, true_cells[i], settings[0], dual_coef[i], change)
+        _store_marginals(marginals, g, Y[i], settings[0], dual_coef[i], change)
     return gain
 
 
@@ -671,17 +680,17 @@ def certify_rows(scores, block, problem, state, messages):
     with the maximum replaced by an upper bound on graphs with cycles. `scores` holds
     F for the rows and is overwritten.
     """
-    g, loss, true_cells, settings = problem
+    g, loss, Y, settings = problem
     dual_coef, gaps = state
     C = settings[0]
     marginals, work = visit_work(g)
     objective = 0.0
     for r in range(block.shape[0]):
         i = block[r]
-        _load_marginals(dual_coef[i], true_cells[i], C, marginals)
+        _load_marginals(dual_coef[i], g, Y[i], C, marginals)
         for c in range(marginals.shape[0]):
             objective -= scores[r, c] * (marginals[c] + 0.5 * dual_coef[i, c])
-        add_loss(scores[r], g, true_cells[i], loss)
+        add_loss(scores[r], g, Y[i], loss)
         held = 0.0
         for c in range(marginals.shape[0]):
             held += scores[r, c] * marginals[c]

@@ -226,7 +226,9 @@ class KernelSpec:
                 return _squared_norms(X)
             case "poly":
                 gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
-                return (gamma * _squared_norms(X) + self.coef0) ** self.degree
+                # float(): a NumPy scalar would turn float32 into float64
+                base = float(gamma) * _squared_norms(X) + float(self.coef0)
+                return base**self.degree
             case "cosine":
                 return (_squared_norms(X) > 0).astype(X.dtype)
         return np.ones(X.shape[0], dtype=X.dtype)  # rbf and tanimoto

@@ -29,7 +29,7 @@ class Problem(NamedTuple):
 
     factors: FactorGraph
     loss: FactorLoss
-    true_cells: NDArray[np.int32]  # (n_samples, n_factors)
+    Y: NDArray[np.int32]  # (n_samples, n_labels) codes of the true labels
     C: float
 
 
@@ -77,25 +77,28 @@ class _Form:
         gain = 0.0
         for start in range(0, len(order), BLOCK_SIZE):
             block = order[start : start + BLOCK_SIZE]
-            scores = self.scores(block)
+            rows = self._rows(block)
+            scores = self._product(rows) + self.constant * self.intercept
             change = np.empty_like(scores)
-            gram = self._gram(block) + self.constant**2
+            gram = self._gram(rows, block) + self.constant**2
             gain += _compiled.block_pass(
                 block, scores, gram, problem, (self.dual_coef, gaps), messages, change
             )
             self.intercept += self.constant * change.sum(axis=0)
-            self._absorb(block, change)
+            self._absorb(rows, change)
         return gain
 
     def scores(self, block) -> NDArray[np.float64]:
         """Return F for some examples."""
-        return self._product(block) + self.constant * self.intercept
+        return self._product(self._rows(block)) + self.constant * self.intercept
 
-    def _product(self, block): ...
+    def _rows(self, block): ...
 
-    def _gram(self, block): ...
+    def _product(self, rows): ...
 
-    def _absorb(self, block, change): ...
+    def _gram(self, rows, block): ...
+
+    def _absorb(self, rows, change): ...
 
 
 class KernelForm(_Form):
@@ -105,11 +108,14 @@ class KernelForm(_Form):
         super().__init__(len(K), n_cells, fit_intercept)
         self.K = K
 
-    def _product(self, block):
-        return self.K[block] @ self.dual_coef
+    def _rows(self, block):
+        return self.K[block]
 
-    def _gram(self, block):
-        return self.K[np.ix_(block, block)]
+    def _product(self, rows):
+        return rows @ self.dual_coef
+
+    def _gram(self, rows, block):
+        return rows[:, block]
 
 
 class DenseForm(_Form):
@@ -120,14 +126,17 @@ class DenseForm(_Form):
         self.X = X
         self.coef = np.zeros((X.shape[1], n_cells))
 
-    def _product(self, block):
-        return self.X[block] @ self.coef
+    def _rows(self, block):
+        return self.X[block]
 
-    def _gram(self, block):
-        return self.X[block] @ self.X[block].T
+    def _product(self, rows):
+        return rows @ self.coef
 
-    def _absorb(self, block, change):
-        self.coef += self.X[block].T @ change
+    def _gram(self, rows, block):
+        return rows @ rows.T
+
+    def _absorb(self, rows, change):
+        self.coef += rows.T @ change
 
 
 class SparseForm(_Form):
@@ -150,8 +159,11 @@ class SparseForm(_Form):
             order, self.rows, weights, problem, (self.dual_coef, gaps), messages
         )
 
-    def _product(self, block):
-        return self.X[block] @ self.coef
+    def _rows(self, block):
+        return self.X[block]
+
+    def _product(self, rows):
+        return rows @ self.coef
 
 
 def solve(form, problem, rng, tol=1e-2, max_iter=100):
@@ -159,10 +171,10 @@ def solve(form, problem, rng, tol=1e-2, max_iter=100):
     compiled = (
         problem.factors.arrays,
         problem.loss,
-        problem.true_cells,
+        problem.Y,
         (float(problem.C), STEPS_PER_VISIT),
     )
-    n_samples = len(problem.true_cells)
+    n_samples = len(problem.Y)
     gaps = np.full(n_samples, np.inf)
     history = []
     objective = 0.0
