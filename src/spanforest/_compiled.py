@@ -354,7 +354,9 @@ def max_product_rows(scores, g, schedule, messages, labels, change):
         for _ in range(n_sweeps):
             for j in range(g.label.shape[0]):
                 _belief(scores[i], g, messages, j, belief)
-                for s in range(g.label[j]["incident_start"], g.label[j]["incident_stop"]):
+                for s in range(
+                    g.label[j]["incident_start"], g.label[j]["incident_stop"]
+                ):
                     _send(scores[i], g, g.incident[s], j, belief, messages, fresh)
             change[i] = 0.0
             for c in range(messages.shape[0]):

@@ -27,8 +27,9 @@ _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _QUOTED_PART = re.compile(rf"(?<![^\s,{{])(?:{_QUOTED})")
 _COMMENT = re.compile(r"(?<!\S)%")
 _NAME = re.compile(rf"({_QUOTED}|[^\s{{]+)\s*")
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^,\t]*)(\s*,|[^\S\t]*\t|\s*$)")
-_INDEX = re.compile(r"\s*([0-9]+)\s+")
+_VALUE = re.compile(rf"\s*({_QUOTED}|[^,\t]*)(?:\s*(,)|[^\S\t]*(\t)|\s*\Z)")
+_INDEX = re.compile(r"\s*([0-9]{1,9})\s+")
+_KEYWORD = re.compile(r"(\S+)\s*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _NEEDS_CARE = re.compile("['\"\t?]")  # a row without these is split at its commas
@@ -184,7 +185,7 @@ def write_arff(
         for attribute in attributes:
             out.write(f"@attribute {_quote(attribute.name)} {_type_of(attribute)}\n")
         out.write("@data\n")
-        if sparse.issparse(data):
+        if not isinstance(data, np.ndarray):
             rows = data.tocsr()
             for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
                 entries = sorted(
@@ -278,14 +279,14 @@ class _Reader:
     # --- declarations
 
     def declare(self, line: str) -> None:
-        keyword, _, rest = line.partition(" ")
-        keyword, tab, more = keyword.partition("\t")
-        rest = (more + " " + rest).strip() if tab else rest.strip()
+        match = _KEYWORD.fullmatch(line)
+        assert match is not None  # a line is not empty
+        keyword, rest = match.groups()
         match keyword.lower():
             case "@relation":
                 if self.name is not None:
                     raise self.error("a second @relation; a file holds one.")
-                self.name = self.unquote(rest) or ""
+                self.name = self.unquote(rest)
             case "@attribute":
                 self.declare_attribute(rest)
             case "@data":
@@ -300,28 +301,26 @@ class _Reader:
 
     def declare_attribute(self, text: str) -> None:
         match = _NAME.match(text)
-        name = self.unquote(match[1]) if match else None
-        if match is None or name is None:
+        if match is None:
             raise self.error("@attribute needs a name and a type.")
+        name = self.unquote(match[1])
         kind = text[match.end() :]
         if kind.startswith("{"):
             if not kind.endswith("}"):
                 raise self.error(f"the values of {name!r} must end with '}}'.")
-            values = self.split(kind[1:-1])
-            if None in values or len(set(values)) < len(values):
+            tokens = self.split(kind[1:-1].strip())
+            values = tuple(token for token in tokens if token is not None)
+            if len(set(values)) < len(tokens):
                 raise self.error(
                     f"the values of {name!r} must be distinct, and '?' among them in "
                     "quotes: without, it stands for a missing value."
                 )
-            attribute = Attribute(name, "nominal", tuple(v for v in values if v))
-            if "" in values:
-                attribute = attribute._replace(values=tuple(map(str, values)))
+            self.attributes.append(Attribute(name, "nominal", values))
         else:
-            attribute = Attribute(name, self.plain_kind(name, kind))
-        self.attributes.append(attribute)
+            self.attributes.append(Attribute(name, self.plain_kind(name, kind)))
 
     def plain_kind(self, name: str, text: str) -> str:
-        kind, _, rest = text.lower().partition(" ")
+        kind, *rest = text.lower().split(maxsplit=1) or [""]
         if kind == "date":  # a format may follow; dates stay text
             return kind
         if kind in _NUMERIC_TYPES and not rest:
@@ -410,9 +409,9 @@ class _Reader:
                 raise self.empty_value()
             return tokens
         tokens = []
-        position, delimiter = 0, ","
-        while delimiter:
-            token, delimiter, position = self.value_at(text, position)
+        position, more = 0, True
+        while more:
+            token, more, position = self.value_at(text, position)
             tokens.append(token)
         return tokens
 
@@ -420,8 +419,8 @@ class _Reader:
         """Split the inside of a sparse row into indices and values."""
         indices: list[int] = []
         tokens: list[str | None] = []
-        position, delimiter = 0, "," if text else ""
-        while delimiter:
+        position, more = 0, bool(text)
+        while more:
             match = _INDEX.match(text, position)
             if match is None:
                 raise self.error(
@@ -429,24 +428,24 @@ class _Reader:
                     f"found {text[position : position + 40]!r}."
                 )
             indices.append(int(match[1]))
-            token, delimiter, position = self.value_at(text, match.end())
+            token, more, position = self.value_at(text, match.end())
             tokens.append(token)
         return indices, tokens
 
-    def value_at(self, text: str, position: int) -> tuple[str | None, str, int]:
-        """Give the value at a position, the delimiter after it, and where that ends."""
+    def value_at(self, text: str, position: int) -> tuple[str | None, bool, int]:
+        """Give the value at a position, whether more follow, and where to go on."""
         match = _VALUE.match(text, position)
         assert match is not None  # an empty value matches too
         token = match[1].strip()
         if not token:
             raise self.empty_value()
         value = None if token == "?" else self.unquote(token)
-        return value, match[2].strip(" ") and match[2], match.end()
+        return value, match.lastindex != 1, match.end()
 
     def empty_value(self) -> ArffError:
         return self.error("a value is empty; a missing value is written '?'.")
 
-    def unquote(self, token: str) -> str | None:
+    def unquote(self, token: str) -> str:
         """Give the text that a token stands for."""
         if not token.startswith(("'", '"')):
             return token

@@ -602,9 +602,7 @@ class FactorGraph:
     def places_of(self, part: FactorGraph) -> NDArray[np.intp]:
         """Return where the cells of `part`, some factors of this graph, stand here."""
         here, there = self.arrays.factor, part.arrays.factor
-        offset = {
-            (int(f["first"]), int(f["second"])): int(f["offset"]) for f in here
-        }
+        offset = {(int(f["first"]), int(f["second"])): int(f["offset"]) for f in here}
         starts = np.array([offset[int(f["first"]), int(f["second"])] for f in there])
         moved = starts - there["offset"]
         return np.arange(part.n_cells) + np.repeat(moved, there["n_cells"])

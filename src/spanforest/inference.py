@@ -1,8 +1,8 @@
 """Inference on factor graphs: best labellings, max-marginals, bounds on the best score.
 
-Scores of n examples stand in an array of shape (n, n_cells), one row per example and one
-column per cell of the factor graph. Everything is batched over examples, compiled, and
-runs without the GIL.
+Scores of n examples stand in an array of shape (n, n_cells), one row per example and
+one column per cell of the factor graph. Everything is batched over examples, compiled,
+and runs without the GIL.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Every loss here is a sum over factors of at most three indicators, so that three
 weights per factor describe it whatever the number of values:
 
-    loss_f(y, y') = joint_f [y_f != y'_f] + first_f [y_u != y'_u] + second_f [y_v != y'_v]
+    loss_f(y, z) = joint_f [y_f != z_f] + first_f [y_u != z_u] + second_f [y_v != z_v]
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def microlabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
+def microlabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """Proportion of microlabels that are right: one minus the Hamming loss.
 
     Parameters
@@ -31,6 +31,8 @@ def microlabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
         The true labels, of any values.
     Y_pred : array-like or sparse matrix of the same shape
         The predicted labels.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the examples.
 
     Returns
     -------
@@ -49,10 +51,10 @@ def microlabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
     0.75
     """
     truth, prediction = _aligned(Y_true, Y_pred)
-    return float(np.mean(truth == prediction))
+    return float(np.average((truth == prediction).mean(axis=1), weights=sample_weight))
 
 
-def multilabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
+def multilabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """Proportion of examples with all their labels right: one minus the 0/1 loss.
 
     Parameters
@@ -61,6 +63,8 @@ def multilabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
         The true labels, of any values.
     Y_pred : array-like or sparse matrix of the same shape
         The predicted labels.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the examples.
 
     Returns
     -------
@@ -79,10 +83,10 @@ def multilabel_accuracy(Y_true: Any, Y_pred: Any) -> float:
     0.5
     """
     truth, prediction = _aligned(Y_true, Y_pred)
-    return float(np.mean((truth == prediction).all(axis=1)))
+    return float(np.average((truth == prediction).all(axis=1), weights=sample_weight))
 
 
-def microlabel_f1(Y_true: Any, Y_pred: Any) -> float:
+def microlabel_f1(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """F1 of the positive class over all microlabels pooled.
 
     This is 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall, with
@@ -95,6 +99,8 @@ def microlabel_f1(Y_true: Any, Y_pred: Any) -> float:
         The true labels, each 0 or 1 (or False or True).
     Y_pred : array-like or sparse matrix of the same shape
         The predicted labels, likewise.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the examples.
 
     Returns
     -------
@@ -115,10 +121,13 @@ def microlabel_f1(Y_true: Any, Y_pred: Any) -> float:
     """
     truth, prediction = _aligned(Y_true, Y_pred)
     truth, prediction = _positives(truth, "Y_true"), _positives(prediction, "Y_pred")
-    n_positive = int(truth.sum()) + int(prediction.sum())  # 2 TP + FP + FN
+    weights = np.ones(len(truth)) if sample_weight is None else sample_weight
+    n_positive = weights @ (
+        truth.sum(axis=1) + prediction.sum(axis=1)
+    )  # 2 TP + FP + FN
     if n_positive == 0:
         return 0.0
-    return 2 * int((truth & prediction).sum()) / n_positive
+    return float(2 * (weights @ (truth & prediction).sum(axis=1)) / n_positive)
 
 
 microlabel_accuracy_scorer = make_scorer(microlabel_accuracy)

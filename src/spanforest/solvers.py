@@ -1,4 +1,4 @@
-"""Training: block-coordinate Frank-Wolfe on the factorised dual, with a certificate.
+"""Training: block-coordinate steps on the factorised dual, ending with a certificate.
 
 The solver keeps A (`dual_coef`) of the factorised dual and visits examples in random
 order. How scores F = K A are computed is the business of a *form*: the kernel form
@@ -8,7 +8,7 @@ iterates, up to rounding.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,15 @@ from spanforest import _compiled
 from spanforest.graphs import FactorGraph
 from spanforest.losses import FactorLoss
 
-__all__ = ["DenseForm", "KernelForm", "Problem", "Solution", "SparseForm", "solve"]
+__all__ = [
+    "DenseForm",
+    "KernelForm",
+    "Problem",
+    "Solution",
+    "SparseForm",
+    "linear_form",
+    "solve",
+]
 
 BLOCK_SIZE = 64
 STEPS_PER_VISIT = 10
@@ -41,8 +49,12 @@ class Solution(NamedTuple):
     intercept: NDArray[np.float64]  # (n_cells,)
     dual_objective: float
     gaps: NDArray[np.float64]  # primal minus dual: an estimate per epoch, then exact
-    n_iter: int
     tol: float
+
+    @property
+    def n_iter(self) -> int:
+        """Number of epochs."""
+        return len(self.gaps) - 1
 
     @property
     def gap(self) -> float:
@@ -62,25 +74,37 @@ class _Form:
     constant ** 2 to the kernel.
     """
 
-    def __init__(self, n_samples: int, n_cells: int, fit_intercept: bool) -> None:
-        self.dual_coef = np.zeros((n_samples, n_cells))
+    coef: NDArray[np.float64] | None = None
+
+    def __init__(self, data: Any, n_cells: int, fit_intercept: bool = False) -> None:
+        self.data = data
+        self.dual_coef = np.zeros((data.shape[0], n_cells))
         self.intercept = np.zeros(n_cells)
-        self.coef: NDArray[np.float64] | None = None
         self.constant = float(fit_intercept)
 
-    def epoch(self, order, problem, gaps, messages=None) -> float:
+    def scores(self, block: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return F for some examples."""
+        return self._product(self.data[block]) + self.constant * self.intercept
+
+    def epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: tuple,
+        gaps: NDArray[np.float64],
+        messages: NDArray[np.float64] | None,
+    ) -> float:
         """Visit examples in this order, blockwise; return the gain of the dual.
 
-        `problem` is as the compiled routines take it; gaps[i] becomes the gap that
-        example i had when it was visited.
+        `problem` and `messages` are as the compiled routines take them; gaps[i]
+        becomes the gap that example i had when it was visited.
         """
         gain = 0.0
         for start in range(0, len(order), BLOCK_SIZE):
             block = order[start : start + BLOCK_SIZE]
-            rows = self._rows(block)
+            rows = self.data[block]
             scores = self._product(rows) + self.constant * self.intercept
-            change = np.empty_like(scores)
             gram = self._gram(rows, block) + self.constant**2
+            change = np.empty_like(scores)
             gain += _compiled.block_pass(
                 block, scores, gram, problem, (self.dual_coef, gaps), messages, change
             )
@@ -88,28 +112,18 @@ class _Form:
             self._absorb(rows, change)
         return gain
 
-    def scores(self, block) -> NDArray[np.float64]:
-        """Return F for some examples."""
-        return self._product(self._rows(block)) + self.constant * self.intercept
+    def _product(self, rows: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
 
-    def _rows(self, block): ...
+    def _gram(self, rows: Any, block: NDArray[np.intp]) -> NDArray[np.float64]:
+        raise NotImplementedError
 
-    def _product(self, rows): ...
-
-    def _gram(self, rows, block): ...
-
-    def _absorb(self, rows, change): ...
+    def _absorb(self, rows: Any, change: NDArray[np.float64]) -> None:
+        pass
 
 
 class KernelForm(_Form):
-    """F = K A for a kernel matrix K of shape (n_samples, n_samples)."""
-
-    def __init__(self, K, n_cells, fit_intercept=False) -> None:
-        super().__init__(len(K), n_cells, fit_intercept)
-        self.K = K
-
-    def _rows(self, block):
-        return self.K[block]
+    """F = K A, for a kernel matrix K of shape (n_samples, n_samples)."""
 
     def _product(self, rows):
         return rows @ self.dual_coef
@@ -121,13 +135,9 @@ class KernelForm(_Form):
 class DenseForm(_Form):
     """F = X W with W = X^T A, for the linear kernel of dense features."""
 
-    def __init__(self, X, n_cells, fit_intercept=False) -> None:
-        super().__init__(len(X), n_cells, fit_intercept)
-        self.X = X
-        self.coef = np.zeros((X.shape[1], n_cells))
-
-    def _rows(self, block):
-        return self.X[block]
+    def __init__(self, data, n_cells, fit_intercept=False):
+        super().__init__(data, n_cells, fit_intercept)
+        self.coef = np.zeros((data.shape[1], n_cells))
 
     def _product(self, rows):
         return rows @ self.coef
@@ -145,67 +155,117 @@ class SparseForm(_Form):
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
     """
 
-    def __init__(self, X, n_cells, fit_intercept=False) -> None:
-        super().__init__(X.shape[0], n_cells, fit_intercept)
-        self.X = X
-        self.coef = np.zeros((X.shape[1], n_cells))
-        norms = X.multiply(X).sum(axis=1) + self.constant**2
-        self.rows = (X.data, X.indices, X.indptr, norms, self.constant)
+    def __init__(self, data, n_cells, fit_intercept=False):
+        super().__init__(data, n_cells, fit_intercept)
+        self.coef = np.zeros((data.shape[1], n_cells))
 
-    def epoch(self, order, problem, gaps, messages=None) -> float:
+    def epoch(self, order, problem, gaps, messages):
         """Visit examples in this order; return the gain of the dual."""
-        weights = (self.coef, self.intercept)
+        X = self.data
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() + self.constant**2
         return _compiled.sparse_pass(
-            order, self.rows, weights, problem, (self.dual_coef, gaps), messages
+            order,
+            (X.data, X.indices, X.indptr, norms, self.constant),
+            (self.coef, self.intercept),
+            problem,
+            (self.dual_coef, gaps),
+            messages,
         )
-
-    def _rows(self, block):
-        return self.X[block]
 
     def _product(self, rows):
         return rows @ self.coef
 
 
-def solve(form, problem, rng, tol=1e-2, max_iter=100):
-    """Maximise the dual"""
+def linear_form(X: Any, n_cells: int, fit_intercept: bool = False) -> _Form:
+    """Return the linear form that suits dense or CSR features.
+
+    Examples
+    --------
+    >>> type(linear_form(np.eye(3), 4)).__name__
+    'DenseForm'
+    """
+    kind = SparseForm if sparse.issparse(X) else DenseForm
+    return kind(X, n_cells, fit_intercept)
+
+
+def solve(
+    form: _Form,
+    problem: Problem,
+    rng: np.random.Generator,
+    *,
+    tol: float = 1e-2,
+    max_iter: int = 100,
+) -> Solution:
+    """Maximise the dual until the gap is at most `tol` times the dual objective.
+
+    Parameters
+    ----------
+    form : KernelForm, DenseForm or SparseForm
+        Fresh, for the problem's examples and cells; it is moved to the solution.
+    problem : Problem
+        The problem.
+    rng : Generator
+        Draws the order of the examples in every epoch.
+    tol : float
+        Relative tolerance.
+    max_iter : int
+        Most epochs to make.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> from spanforest.losses import edge_loss
+    >>> Y = np.array([[0, 0], [1, 1]], dtype=np.int32)
+    >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    >>> problem = Problem(factors, edge_loss(np.array([0]), np.array([1])), Y, C=1.0)
+    >>> form = KernelForm(np.eye(2), factors.n_cells)
+    >>> solution = solve(form, problem, np.random.default_rng(0))
+    >>> solution.converged
+    True
+    """
     compiled = (
         problem.factors.arrays,
         problem.loss,
         problem.Y,
         (float(problem.C), STEPS_PER_VISIT),
     )
+    messages = None
+    if not problem.factors.graph.is_forest:
+        messages = np.empty(problem.factors.n_messages)
     n_samples = len(problem.Y)
-    gaps = np.full(n_samples, np.inf)
+    gaps = np.empty(n_samples)
     history = []
     objective = 0.0
-    exact = False
-    for _ in range(max_iter):
-        objective += form.epoch(rng.permutation(n_samples), compiled, gaps)
+    certified = False
+    while len(history) < max_iter and not certified:
+        objective += form.epoch(rng.permutation(n_samples), compiled, gaps, messages)
         history.append(gaps.sum())
-        exact = history[-1] <= tol * objective
-        if exact:
-            objective = _certify(form, compiled, gaps)
-            exact = gaps.sum() <= tol * objective
-        if exact:
-            break
-    if not exact:
-        objective = _certify(form, compiled, gaps)
+        if history[-1] <= tol * objective:  # gaps of different moments: look again
+            objective = _certify(form, compiled, gaps, messages)
+            certified = gaps.sum() <= tol * objective
+    if not certified:
+        objective = _certify(form, compiled, gaps, messages)
     return Solution(
         form.dual_coef,
         form.coef,
         form.intercept,
         objective,
         np.array([*history, gaps.sum()]),
-        len(history),
         tol,
     )
 
 
-def _certify(form, problem, gaps, messages=None):
+def _certify(
+    form: _Form,
+    problem: tuple,
+    gaps: NDArray[np.float64],
+    messages: NDArray[np.float64] | None,
+) -> float:
+    """Return the dual objective at the form's point; write the exact gaps there."""
+    everyone = np.arange(len(gaps))
     objective = 0.0
-    n = len(gaps)
-    for start in range(0, n, 256):
-        block = np.arange(start, min(start + 256, n))
+    for start in range(0, len(gaps), BLOCK_SIZE):
+        block = everyone[start : start + BLOCK_SIZE]
         objective += _compiled.certify_rows(
             form.scores(block), block, problem, (form.dual_coef, gaps), messages
         )

@@ -1,5 +1,6 @@
 """AdaBoost.MH: boosting over example-label pairs with confidence-rated trees."""
 
+from itertools import accumulate
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -152,9 +153,7 @@ class AdaBoostMHClassifier(SignClassifier):
             As `decision_function` gives for the rounds so far.
         """
         X = self._validated(X)
-        scores = 0.0
-        for tree in self.estimators_:
-            scores = scores + _hypothesis(tree, X)
+        for scores in accumulate(_hypothesis(tree, X) for tree in self.estimators_):
             yield self._as_fitted(scores)
 
     def staged_predict(self, X):
@@ -177,8 +176,7 @@ class AdaBoostMHClassifier(SignClassifier):
 def _regression_problem(signs, pair_weights):
     """Targets and sample weights of the tree that bounds Z (see Notes)."""
     sample_weights = pair_weights.max(axis=1)
-    # weights that have underflown stand for margins beyond 700: nothing is left to fit
-    scale = np.where(sample_weights > 0, sample_weights, 1.0)
+    scale = np.maximum(sample_weights, np.finfo(float).tiny)  # weights may underflow
     return signs * pair_weights / scale[:, None], sample_weights
 
 

@@ -158,33 +158,38 @@ class MultiTaskFeatureClassifier(SignClassifier):
 
 
 class _RowBasis(NamedTuple):
-    """Thin singular value decomposition U S V' of X less a mean row; V not formed."""
+    """Thin singular value decomposition U S V' of X less a mean row.
+
+    Only the smaller of U and V is formed: `vectors` is U where `wide`, otherwise V.
+    """
 
     X: NDArray[np.float64]  # or sparse, (n_samples, n_features)
-    x_mean: NDArray[np.float64]
+    x_mean: NDArray[np.float64]  # (n_features,)
     singular_values: NDArray[np.float64]  # (rank,)
-    left: NDArray[np.float64] | None  # U, when there are fewer samples than features
-    right: NDArray[np.float64] | None  # V, otherwise
+    vectors: NDArray[np.float64]  # (n_samples or n_features, rank)
+    wide: bool  # fewer samples than features
 
     def to_targets(self, Y):
         """U'Y."""
-        if self.left is not None:
-            return self.left.T @ Y
-        moments = safe_sparse_dot(self.X.T, Y) - np.outer(self.x_mean, Y.sum(axis=0))
-        return (self.right.T @ moments) / self.singular_values[:, None]
+        if self.wide:
+            return self.vectors.T @ Y
+        return (self.vectors.T @ self._transposed(Y)) / self.singular_values[:, None]
 
     def to_weights(self, B):
         """V B."""
-        if self.right is not None:
-            return self.right @ B
-        rows = self.left @ (B / self.singular_values[:, None])
-        return safe_sparse_dot(self.X.T, rows) - np.outer(self.x_mean, rows.sum(axis=0))
+        if not self.wide:
+            return self.vectors @ B
+        return self._transposed(self.vectors @ (B / self.singular_values[:, None]))
+
+    def _transposed(self, Z):
+        """(X less its mean)' Z."""
+        return safe_sparse_dot(self.X.T, Z) - np.outer(self.x_mean, Z.sum(axis=0))
 
 
 def _row_basis(X, x_mean) -> _RowBasis:
     """Decompose X less `x_mean` by the eigenvectors of its smaller Gram matrix.
 
-    Directions of under 1e-6 of the largest singular value are rounding and are left out.
+    Directions under 1e-6 of the largest singular value are rounding and are left out.
     Sparse X stays sparse: centring is applied to the Gram matrix.
     """
     n_samples, n_features = X.shape
@@ -198,10 +203,7 @@ def _row_basis(X, x_mean) -> _RowBasis:
         gram = gram - n_samples * np.outer(x_mean, x_mean)
     squares, vectors = linalg.eigh(gram)
     kept = squares > max(1e-12 * squares[-1], np.finfo(float).tiny)
-    singular_values, vectors = np.sqrt(squares[kept]), vectors[:, kept]
-    if wide:
-        return _RowBasis(X, x_mean, singular_values, vectors, None)
-    return _RowBasis(X, x_mean, singular_values, None, vectors)
+    return _RowBasis(X, x_mean, np.sqrt(squares[kept]), vectors[:, kept], wide)
 
 
 class _Problem(NamedTuple):
@@ -218,7 +220,7 @@ class _Problem(NamedTuple):
         return self.scales / (self.scales**2 + penalties) * self.targets
 
     def gap(self, B, trace_norm):
-        """Objective at B, and its distance from the dual value that R = C - S B gives."""
+        """Objective at B, and its distance from the dual value of R = C - S B."""
         residual = self.targets - self.scales * B
         loss = np.sum(residual**2)
         objective = loss + self.gamma * trace_norm**2

@@ -6,7 +6,7 @@ class ("is it this class?") for a single target of more.
 """
 
 from abc import ABCMeta, abstractmethod
-from numbers import Number
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -105,7 +105,7 @@ class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return scores[:, 0] if single else scores
 
     def _decoded(self, scores):
-        """The caller's values that scores of the shape of `_as_fitted` stand for."""
+        """Give the caller's values for scores of the shape of `_as_fitted`."""
         if len(self.classes_) > 2:
             best = scores.argmax(axis=1)
             return self.classes_[best[:, None] if self.outputs_2d_ else best]
@@ -132,15 +132,12 @@ def _indicator_signs(Y) -> tuple[NDArray[Any], NDArray[np.float64]]:
     The larger of two values is +1. One value alone is -1 if it is a number <= 0
     (no label is on), otherwise +1.
     """
-    if Y.shape[1] == 0:
-        raise ValueError(
-            "y must have at least one label; got an indicator matrix with no columns. "
-            "Pass one column per label."
-        )
     classes = np.unique(Y)
     if len(classes) > 2:
         many = [j for j in range(Y.shape[1]) if len(np.unique(Y[:, j])) > 2]
-        where = f"column {many[0]} alone has more than two" if many else "columns differ"
+        where = (
+            f"column {many[0]} alone has more than two" if many else "columns differ"
+        )
         raise ValueError(
             f"y with {Y.shape[1]} columns must be an indicator matrix of two values, "
             f"such as 0 and 1; got {len(classes)} values ({where}). Binarise y, for "
@@ -160,6 +157,6 @@ def _class_signs(y) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 def _two_value_signs(Y, classes) -> NDArray[np.float64]:
     alone = len(classes) == 1
-    if alone and isinstance(classes[0], Number) and classes[0] <= 0:
+    if alone and isinstance(classes[0], Real) and classes[0] <= 0:
         return np.full(Y.shape, -1.0)
-    return np.where(Y == classes[-1], 1.0, -1.0)
+    return np.where(classes[-1] == Y, 1.0, -1.0)

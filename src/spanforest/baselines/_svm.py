@@ -149,8 +149,7 @@ class BaggedSVMClassifier(SignClassifier):
     Each of `n_estimators` samples, drawn without replacement and the same for all
     labels, trains one `sklearn.svm.SVC` per label. The score of a label is the mean
     vote, from -1 to +1; a tie goes to the smaller value. Where a sample holds one value
-    of a label, its vote is that value: a rare label is outvoted by the samples that
-    missed it, as it would be if those machines had been trained.
+    of a label, its vote is that value: a label that most samples miss is not predicted.
 
     `sklearn.ensemble.BaggingClassifier` takes no indicator matrix, no kernel matrix and
     no sample with one class. Here the kernel is computed once for all machines, of

@@ -1,0 +1,238 @@
+"""Reading what users pass: label matrices of any kind, numbers, random states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+
+__all__ = [
+    "LabelCoding",
+    "check_count",
+    "check_number",
+    "check_option",
+    "read_labels",
+    "seed_sequence",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCoding:
+    """How the values of every label are numbered, and what the user's Y looked like."""
+
+    classes: list[NDArray[Any]]  # per label, the sorted values seen in training
+    names: NDArray[Any] | None  # of the columns, if they had any
+    is_vector: bool  # Y was 1-D
+    dtype: np.dtype[Any]  # of predictions
+
+    @property
+    def n_values(self) -> NDArray[np.intp]:
+        """Number of values of every label."""
+        return np.array([len(values) for values in self.classes])
+
+    @property
+    def shared_classes(self) -> NDArray[Any] | list[NDArray[Any]]:
+        """The values as scikit-learn shows them: one array, or a list per label.
+
+        One array for a 1-D target, and 0 and 1 for an indicator matrix, even if some
+        label took only one of the two.
+        """
+        if self.is_vector:
+            return self.classes[0]
+        values = np.unique(np.concatenate(self.classes)) if self.dtype != object else ()
+        if self.dtype.kind in "biuf" and set(values) <= {0, 1}:
+            return np.array([0, 1], dtype=self.dtype)
+        return self.classes
+
+    def decode(self, codes: NDArray[np.integer]) -> NDArray[Any]:
+        """Turn codes of shape (n, n_labels) into labels of the form of the user's Y."""
+        labels = np.empty(codes.shape, dtype=self.dtype)
+        for j, values in enumerate(self.classes):
+            labels[:, j] = values[codes[:, j]]
+        return labels[:, 0] if self.is_vector else labels
+
+
+def read_labels(Y: Any) -> tuple[NDArray[np.int32], LabelCoding]:
+    """Give numbers to the values of every label of Y.
+
+    Parameters
+    ----------
+    Y : array-like, DataFrame or sparse matrix, of shape (n_samples, n_labels), or 1-D
+        A column per label, with any values that can be sorted. In a sparse matrix what
+        is not stored is 0.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples, n_labels)
+        0, 1, ... for the sorted values of each label.
+    coding : LabelCoding
+        The values, names, and form.
+
+    Examples
+    --------
+    >>> codes, coding = read_labels([["no", "red"], ["yes", "blue"]])
+    >>> codes.tolist(), coding.n_values.tolist()
+    ([[0, 1], [1, 0]], [2, 2])
+    """
+    columns, names, is_vector = _columns(Y)
+    classes, codes = [], []
+    for j, column in enumerate(columns):
+        _check_values(column, j if names is None else names[j])
+        try:
+            values, numbers = np.unique(column, return_inverse=True)
+        except TypeError:
+            kinds = sorted({type(value).__name__ for value in column})
+            raise ValueError(
+                f"the values of a label must be comparable; label {j} mixes "
+                f"{' and '.join(kinds)}. Convert them to one type."
+            ) from None
+        classes.append(values)
+        codes.append(numbers)
+    dtype = np.result_type(*classes) if _same_kind(classes) else np.dtype(object)
+    coding = LabelCoding(classes, names, is_vector, dtype)
+    return np.column_stack(codes).astype(np.int32), coding
+
+
+def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
+    if Y is None:
+        raise ValueError(
+            "This classifier requires y to be passed, but the target y is None."
+        )
+    if hasattr(Y, "columns") and hasattr(Y, "iloc"):  # a DataFrame, pandas not imported
+        names = np.asarray(Y.columns)
+        _check_shape(Y.shape)
+        return [_column(Y.iloc[:, j]) for j in range(Y.shape[1])], names, False
+    if sparse.issparse(Y):
+        _check_shape(Y.shape)
+        return list(Y.toarray().T), None, False
+    try:
+        array = np.asarray(Y)
+    except ValueError as error:
+        raise ValueError(
+            "Y must be a label matrix of shape (n_samples, n_labels); got rows of "
+            "different lengths. Turn lists of label names into an indicator matrix "
+            "with sklearn.preprocessing.MultiLabelBinarizer."
+        ) from error
+    _check_shape(array.shape)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: labels must be real or strings.")
+    if array.dtype.kind == "f":
+        check_classification_targets(array)
+    is_vector = array.ndim == 1
+    return list(array[None] if is_vector else array.T), None, is_vector
+
+
+def _column(series: Any) -> NDArray[Any]:
+    column = np.asarray(series)
+    if column.dtype.kind == "O" and len({type(value) for value in column}) == 1:
+        return np.array(column.tolist())  # strings, say, that pandas kept as objects
+    return column
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) not in (1, 2):
+        raise ValueError(
+            f"Y must have shape (n_samples, n_labels) or (n_samples,); got an array "
+            f"with {len(shape)} dimensions, shape {shape}."
+        )
+    if 0 in shape:
+        raise ValueError(
+            f"Y must hold at least one example and one label; got shape {shape}."
+        )
+
+
+def _check_values(column: NDArray[Any], name: Any) -> None:
+    if column.dtype.kind == "f":
+        missing = ~np.isfinite(column)
+    elif column.dtype.kind == "O":
+        missing = np.array([value is None or value != value for value in column])
+    else:
+        return
+    if missing.any():
+        i = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"Y must be fully observed; label {name!r} of example {i} is "
+            f"{column[i]!r} (NaN, infinity and None count as missing). Drop or fill "
+            "such examples."
+        )
+
+
+def _same_kind(classes: list[NDArray[Any]]) -> bool:
+    kinds = {"number" if c.dtype.kind in "biuf" else c.dtype.kind for c in classes}
+    return len(kinds) == 1
+
+
+def check_number(
+    name: str, value: Any, *, minimum: float = 0.0, strict: bool = True
+) -> float:
+    """Return a finite number above (or not below) `minimum`.
+
+    Examples
+    --------
+    >>> check_number("C", 0.5)
+    0.5
+    """
+    ok = isinstance(value, Real) and not isinstance(value, bool)
+    ok = ok and np.isfinite(value) and (value > minimum or not strict)
+    if not ok or value < minimum:
+        relation = "greater than" if strict else "at least"
+        raise ValueError(
+            f"{name} must be a number {relation} {minimum:g}; got {value!r}."
+        )
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return a whole number of at least one.
+
+    Examples
+    --------
+    >>> check_count("max_iter", 5)
+    5
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+    return int(value)
+
+
+def check_option(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the options.
+
+    Examples
+    --------
+    >>> check_option("aggregation", "mam", ("mve", "amm", "mam"))
+    'mam'
+    """
+    if not isinstance(value, str) or value not in options:
+        known = ", ".join(map(repr, options))
+        raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+    return value
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Return the root of all randomness of a fit.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState or Generator
+        An integer gives the same root every time; a generator is drawn from.
+
+    Examples
+    --------
+    >>> seed_sequence(3).entropy
+    3
+    """
+    if random_state is None or isinstance(random_state, Integral):
+        check_random_state(random_state)  # refuses negative numbers
+        entropy = None if random_state is None else int(random_state)
+        return np.random.SeedSequence(entropy)
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
+    words = check_random_state(random_state).randint(2**31, size=4)
+    return np.random.SeedSequence(words.tolist())

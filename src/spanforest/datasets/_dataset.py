@@ -1,0 +1,103 @@
+"""What a data set is, and what to leave out of one."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Examples with their labels; either features `X` or a kernel matrix `K`."""
+
+    name: str
+    Y: NDArray[np.int_]  # (n_samples, n_labels)
+    X: NDArray[np.float64] | sparse.csr_array | None = None  # (n_samples, n_features)
+    K: NDArray[np.float64] | None = None  # (n_samples, n_samples)
+    feature_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+    nominal_features: NDArray[np.bool_] | None = None  # columns of X that are codes
+    split: tuple[int, int] | None = None  # rows of the published train and test part
+    is_text: bool = False  # X holds words: TF-IDF comes first
+    note: str = ""  # what a reader of results must know
+
+    def __repr__(self) -> str:
+        size = f"{self.n_samples} x {self.n_labels} labels"
+        inputs = "kernel" if self.K is not None else f"{self.n_features} features"
+        return f"<Dataset {self.name}: {size}, {inputs}>"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+        return self.Y.shape[0]
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.Y.shape[1]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features; 0 if there is only a kernel matrix."""
+        return 0 if self.X is None else self.X.shape[1]
+
+    @property
+    def cardinality(self) -> float:
+        """Average number of positive labels of an example."""
+        return float((self.Y > 0).sum() / max(self.n_samples, 1))
+
+    @property
+    def density(self) -> float:
+        """Cardinality divided by the number of labels."""
+        return self.cardinality / max(self.n_labels, 1)
+
+
+def drop_degenerate(dataset: Dataset) -> Dataset:
+    """Drop examples without features and then labels with a single value.
+
+    An example whose features are all zero, or whose diagonal entry of the kernel
+    is, cannot be scaled to unit length; a label that never varies cannot be
+    learned. The paper's experiments leave out both.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Left as it is.
+
+    Returns
+    -------
+    dataset : Dataset
+        The same object if there is nothing to drop. `split` counts the rows that
+        are left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spanforest.datasets import Dataset, drop_degenerate
+    >>> toy = Dataset("toy", X=np.array([[1.0], [0], [2]]), Y=np.array(
+    ...     [[1, 0], [0, 0], [1, 1]]), label_names=("a", "b"))
+    >>> drop_degenerate(toy).label_names
+    ('b',)
+    """
+    X, K, Y = dataset.X, dataset.K, dataset.Y
+    if X is not None:
+        rows = np.asarray((X != 0).sum(axis=1)).ravel() > 0
+    elif K is not None:
+        rows = np.diagonal(K) != 0
+    else:
+        rows = np.ones(len(Y), dtype=bool)
+    Y = Y[rows]
+    labels = (Y[:1] != Y).any(axis=0)
+    if rows.all() and labels.all():
+        return dataset
+    names = np.array(dataset.label_names, dtype=object)
+    split = dataset.split
+    return replace(
+        dataset,
+        X=None if X is None else X[rows],
+        K=None if K is None else K[np.ix_(rows, rows)],
+        Y=Y[:, labels],
+        label_names=tuple(names[labels]) if len(names) else (),
+        split=split and (int(rows[: split[0]].sum()), int(rows[split[0] :].sum())),
+    )

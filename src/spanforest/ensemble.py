@@ -1,0 +1,415 @@
+"""Ensembles of MMCRF classifiers on random output graphs: MVE, AMM and MAM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from spanforest._validation import check_count, check_option, seed_sequence
+from spanforest.graphs import FactorGraph, LabelGraph, consensus_factors, draw_graph
+from spanforest.inference import decode, label_margins
+from spanforest.mmcrf import (
+    GraphClassifier,
+    MMCRFClassifier,
+    Model,
+    Settings,
+    TrainingSet,
+    find_decoder,
+    train,
+    warn_not_converged,
+)
+
+__all__ = ["RandomGraphEnsembleClassifier"]
+
+AGGREGATIONS = ("mve", "amm", "mam")
+
+
+class Ballot(NamedTuple):
+    """What some members say of some examples; one array (n, n_values) per label."""
+
+    votes: list[NDArray[np.float64]]  # how many members predict each value
+    margins: list[NDArray[np.float64]]  # sum of the members' margins (see inference)
+    n_members: int
+
+    def mve(self) -> list[NDArray[np.float64]]:
+        """Return vote shares; margins, squeezed into half a vote, break ties."""
+        return [
+            (votes + 0.5 * margins / (self.n_members + np.abs(margins)))
+            / self.n_members
+            for votes, margins in zip(self.votes, self.margins, strict=True)
+        ]
+
+    def amm(self) -> list[NDArray[np.float64]]:
+        """Return average max-marginals, up to a constant per example."""
+        return [margins / self.n_members for margins in self.margins]
+
+    def values(self, aggregation: str) -> list[NDArray[np.float64]]:
+        """Return what an aggregation maximises label by label."""
+        return self.mve() if aggregation == "mve" else self.amm()
+
+
+class RandomGraphEnsembleClassifier(GraphClassifier):
+    """Ensemble of MMCRF classifiers, each on a random output graph.
+
+    Every member is an `MMCRFClassifier` on a graph of its own. They are combined by
+
+    * majority vote (``"mve"``): per label the value most members predict, ties broken
+      by the average max-marginal;
+    * average of max-marginals (``"amm"``): per label the value whose best label set
+      scores highest on average;
+    * maximum of average marginals (``"mam"``): the label set of highest score on the
+      union of all graphs, edge scores averaged over the members.
+
+    All three come from the same members; none needs a refit.
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
+        ensemble contains the smaller ones.
+    aggregation : {"mve", "amm", "mam"}, default="mam"
+        How members are combined unless `predict` is told otherwise.
+    graph : str, graph, list of graphs or callable, default="random_tree"
+        As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
+        per member.
+    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, C, loss, \
+    fit_intercept, tol, max_iter
+        As in `MMCRFClassifier`. The kernel matrix is computed once for all members.
+    random_state : int, RandomState, Generator or None
+        Draws the graphs and the order of the examples.
+    verbose : int, default=0
+        Show progress on a terminal if positive (needs rich).
+    n_jobs : int, optional
+        Members trained at the same time, in threads unless joblib is told otherwise.
+
+    Attributes
+    ----------
+    estimators_ : list of MMCRFClassifier
+        The members.
+    graphs_ : list of LabelGraph
+        Their graphs.
+    consensus_graph_ : LabelGraph
+        The union of the graphs.
+    coef_ : ndarray of shape (n_features, n_consensus_cells)
+        Average weights on the consensus graph, with a linear kernel.
+    dual_coef_ : ndarray of shape (n_samples, n_consensus_cells)
+        Average dual variables on the consensus graph, with any other kernel.
+    intercept_ : ndarray of shape (n_consensus_cells,)
+        Average scores of the constant feature.
+    duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
+        As in `MMCRFClassifier`, one value per member.
+    gap_history_ : list of ndarray
+        The same, one array per member.
+    classes_, label_names_, X_fit_, n_features_in_, feature_names_in_
+        As in `MMCRFClassifier`.
+
+    See Also
+    --------
+    MMCRFClassifier : A single member.
+
+    References
+    ----------
+    Su & Rousu, "Multilabel Classification through Random Graph Ensembles", ACML 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.preprocessing import normalize
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> clf = RandomGraphEnsembleClassifier(n_estimators=5, random_state=0)
+    >>> clf = clf.fit(normalize(X), Y)
+    >>> clf.predict(normalize(X[:2]))
+    array([[0, 0, 0, 1, 0],
+           [0, 0, 1, 1, 0]])
+    >>> clf.predict(normalize(X[:2]), aggregation="mve").shape
+    (2, 5)
+    """
+
+    def __init__(
+        self,
+        n_estimators=50,
+        aggregation="mam",
+        graph="random_tree",
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        normalize_kernel=False,
+        C=1.0,
+        loss="edge",
+        fit_intercept=True,
+        tol=1e-2,
+        max_iter=100,
+        random_state=None,
+        verbose=0,
+        n_jobs=None,
+    ):
+        self.n_estimators = n_estimators
+        self.aggregation = aggregation
+        self.graph = graph
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.normalize_kernel = normalize_kernel
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn all members.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel matrix if ``kernel="precomputed"``.
+        y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
+            Labels: an indicator matrix, or any values; or 1-D for a single label.
+
+        Returns
+        -------
+        self
+            The fitted ensemble.
+        """
+        n_estimators = check_count("n_estimators", self.n_estimators)
+        check_option("aggregation", self.aggregation, AGGREGATIONS)
+        settings = self._settings()
+        specs = member_graphs(self.graph, n_estimators)
+        data = self._read_training_set(X, y)
+        seeds = seed_sequence(self.random_state).spawn(n_estimators)
+        models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(train_member)(data, spec, self.label_names_, seed, settings)
+            for spec, seed in zip(specs, seeds, strict=True)
+        )
+        self.estimators_ = [self._member(model) for model in models]
+        self.graphs_ = [model.graph for model in models]
+        self.duality_gap_ = np.array([model.gaps[-1] for model in models])
+        self.dual_objective_ = np.array([model.dual_objective for model in models])
+        self.gap_history_ = [model.gaps for model in models]
+        self.n_iter_ = np.array([len(model.gaps) - 1 for model in models])
+        self._average(models)
+        self._warn_if_not_converged(models)
+        return self
+
+    def _member(self, model: Model) -> MMCRFClassifier:
+        """Return a member as an estimator that shares this one's training examples."""
+        params = self.get_params(deep=False)
+        for name in ("n_estimators", "aggregation", "n_jobs"):
+            del params[name]
+        member = MMCRFClassifier(**{**params, "graph": model.graph})
+        for name in (
+            "_coding",
+            "classes_",
+            "label_names_",
+            "n_features_in_",
+            "feature_names_in_",
+            "X_fit_",
+        ):
+            if hasattr(self, name):
+                setattr(member, name, getattr(self, name))
+        member._store(model)
+        return member
+
+    def _average(self, models: list[Model]) -> None:
+        """Average the members' weights on the union of their graphs."""
+        consensus = consensus_factors(self._member_factors)
+        self.consensus_graph_ = consensus.graph
+        weights = np.zeros((len(models[0].weights), consensus.n_cells))
+        self.intercept_ = np.zeros(consensus.n_cells)
+        for model, factors in zip(models, self._member_factors, strict=True):
+            places = consensus.places_of(factors)
+            weights[:, places] += model.weights
+            self.intercept_[places] += model.intercept
+        weights /= len(models)
+        self.intercept_ /= len(models)
+        if self._is_linear:
+            self.coef_ = weights
+        else:
+            self.dual_coef_ = weights
+
+    def _warn_if_not_converged(self, models: list[Model]) -> None:
+        n_short = sum(not model.converged for model in models)
+        if n_short:
+            relative = self.duality_gap_ / self.dual_objective_
+            warn_not_converged(
+                f"{n_short} of {len(models)} members stopped after {self.max_iter} "
+                f"passes with a duality gap of up to {relative.max():.2g} of the dual "
+                f"objective; tol is {self.tol:g}"
+            )
+
+    @property
+    def _member_factors(self) -> list[FactorGraph]:
+        return [member._factors for member in self.estimators_]
+
+    def predict(
+        self, X: Any, aggregation: str | None = None, inference: str = "certified"
+    ) -> NDArray[Any]:
+        """Predict label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+        aggregation : {"mve", "amm", "mam"}, optional
+            How members are combined; the constructor's choice by default.
+        inference : {"certified", "max_product"}, default="certified"
+            Decoding of MAM: tree-reweighted message passing, or the paper's loopy
+            max-product stopped at the graph's diameter.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or (n_samples,)
+            Labels, of the form and type of `y`.
+        """
+        aggregation = self._find_aggregation(aggregation)
+        decoder = find_decoder(inference)
+        basis = self._basis(X)
+        if aggregation == "mam":
+            factors = consensus_factors(self._member_factors)
+            chunks = self._score_chunks(basis, self._weights, self.intercept_)
+            codes = [decoder(factors, scores).labels for scores in chunks]
+            return self._coding.decode(np.concatenate(codes))
+        *_, ballot = self._ballots(basis)
+        return self._coding.decode(_highest(ballot.values(aggregation)))
+
+    def staged_predict(
+        self, X: Any, aggregation: str | None = None
+    ) -> Iterator[NDArray[Any]]:
+        """Yield the predictions of the first 1, 2, ..., n_estimators members.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+        aggregation : {"mve", "amm", "mam"}, optional
+            How members are combined; the constructor's choice by default.
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_labels), or (n_samples,)
+            What an ensemble of that size would predict.
+        """
+        aggregation = self._find_aggregation(aggregation)
+        basis = self._basis(X)
+        if aggregation == "mam":
+            yield from map(self._coding.decode, self._staged_mam(basis))
+        else:
+            for ballot in self._ballots(basis):
+                yield self._coding.decode(_highest(ballot.values(aggregation)))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return how strongly each label is predicted to be on.
+
+        With MVE the difference in vote shares, with AMM the difference in average
+        max-marginals, with MAM the difference in average score of having the label on
+        and off, all other labels as predicted. A label that had one value in training
+        gets 1 or -1.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            For 1-D `y`: (n_samples,) with two classes, else (n_samples, n_classes).
+        """
+        basis = self._basis(X)
+        if self.aggregation != "mam":
+            *_, ballot = self._ballots(basis)
+            return self._margins_to_decisions(ballot.values(self.aggregation))
+        factors = consensus_factors(self._member_factors)
+        chunks = self._score_chunks(basis, self._weights, self.intercept_)
+        parts = [label_margins(factors, scores) for scores in chunks]
+        return self._margins_to_decisions(
+            [np.concatenate(part) for part in zip(*parts, strict=True)]
+        )
+
+    def _find_aggregation(self, aggregation: str | None) -> str:
+        chosen = self.aggregation if aggregation is None else aggregation
+        return check_option("aggregation", chosen, AGGREGATIONS)
+
+    def _ballots(self, basis: Any) -> Iterator[Ballot]:
+        """Yield the votes and margins of the first 1, 2, ... members."""
+        n = basis.shape[0]
+        votes = [np.zeros((n, size)) for size in self._coding.n_values]
+        margins = [np.zeros((n, size)) for size in self._coding.n_values]
+        for t, member in enumerate(self.estimators_):
+            factors = member._factors
+            done = 0
+            for scores in self._score_chunks(basis, member._weights, member.intercept_):
+                rows = slice(done, done + len(scores))
+                decoding = decode(factors, scores)
+                member_margins = label_margins(factors, scores, decoding)
+                for j, labels in enumerate(decoding.labels.T):
+                    votes[j][np.arange(rows.start, rows.stop), labels] += 1.0
+                    margins[j][rows] += member_margins[j]
+                done = rows.stop
+            yield Ballot(votes, margins, t + 1)
+
+    def _staged_mam(self, basis: Any) -> Iterator[NDArray[np.intp]]:
+        """Yield the codes MAM predicts with the first 1, 2, ... members."""
+        parts = self._member_factors
+        union = consensus_factors(parts)
+        total = np.zeros((basis.shape[0], union.n_cells))
+        for t, member in enumerate(self.estimators_):
+            chunks = self._score_chunks(basis, member._weights, member.intercept_)
+            total[:, union.places_of(parts[t])] += np.concatenate(list(chunks))
+            so_far = consensus_factors(parts[: t + 1])
+            scores = total[:, union.places_of(so_far)] / (t + 1)
+            yield decode(so_far, scores).labels
+
+
+def train_member(
+    data: TrainingSet,
+    spec: Any,
+    label_names: Any,
+    seed: np.random.SeedSequence,
+    settings: Settings,
+) -> Model:
+    """Draw one member's graph and train it; all its randomness comes from its seed."""
+    rng = np.random.default_rng(seed)
+    graph = draw_graph(spec, data.Y, rng, label_names)
+    return train(data, graph, rng, settings)
+
+
+def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
+    """Return what each member draws its graph from.
+
+    A list is a list of graphs unless it is one graph: a list of label pairs, or the
+    rows of an adjacency matrix.
+    """
+    if not isinstance(graph, list | tuple) or _is_one_graph(graph):
+        return [graph] * n_estimators
+    if len(graph) != n_estimators:
+        raise ValueError(
+            f"a list of graphs must have one per member; got {len(graph)} graphs for "
+            f"n_estimators={n_estimators}. Set n_estimators={len(graph)}."
+        )
+    return list(graph)
+
+
+def _is_one_graph(graph: list | tuple) -> bool:
+    if any(isinstance(part, LabelGraph | str) or callable(part) for part in graph):
+        return False
+    try:
+        return all(np.ndim(part) == 1 for part in graph)
+    except ValueError:  # a part with rows of different lengths
+        return False
+
+
+def _highest(values: list[NDArray[np.float64]]) -> NDArray[np.intp]:
+    """Return each label's value of highest score; ties go to the lower value."""
+    return np.column_stack([value.argmax(axis=1) for value in values])
