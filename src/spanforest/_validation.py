@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 
 __all__ = [
     "LabelCoding",
@@ -83,13 +82,14 @@ def read_labels(Y: Any) -> tuple[NDArray[np.int32], LabelCoding]:
     columns, names, is_vector = _columns(Y)
     classes, codes = [], []
     for j, column in enumerate(columns):
-        _check_values(column, j if names is None else names[j])
+        name = j if names is None else names[j]
+        _check_values(column, name)
         try:
             values, numbers = np.unique(column, return_inverse=True)
         except TypeError:
             kinds = sorted({type(value).__name__ for value in column})
             raise ValueError(
-                f"the values of a label must be comparable; label {j} mixes "
+                f"the values of a label must be comparable; label {name} mixes "
                 f"{' and '.join(kinds)}. Convert them to one type."
             ) from None
         classes.append(values)
@@ -122,10 +122,13 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
     _check_shape(array.shape)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: labels must be real or strings.")
-    if array.dtype.kind == "f":
-        check_classification_targets(array)
     is_vector = array.ndim == 1
-    return list(array[None] if is_vector else array.T), None, is_vector
+    if isinstance(Y, list | tuple) and array.dtype.kind in "US":
+        array = np.asarray(Y, dtype=object)  # or a number beside a string becomes one
+        columns = [_column(column) for column in np.atleast_2d(array.T)]
+    else:
+        columns = list(np.atleast_2d(array.T))
+    return columns, None, is_vector
 
 
 def _column(series: Any) -> NDArray[Any]:
@@ -151,16 +154,36 @@ def _check_values(column: NDArray[Any], name: Any) -> None:
     if column.dtype.kind == "f":
         missing = ~np.isfinite(column)
     elif column.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in column])
+        missing = np.array([_is_missing(value) for value in column])
     else:
         return
     if missing.any():
         i = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"Y must be fully observed; label {name!r} of example {i} is "
-            f"{column[i]!r} (NaN, infinity and None count as missing). Drop or fill "
-            "such examples."
+            f"Y must be fully observed; label {name} of example {i} is {column[i]} "
+            "(NaN, infinity and None count as missing). Drop or fill such examples."
         )
+    if column.dtype.kind == "f" and (column != np.floor(column)).any():
+        i = int(np.flatnonzero(column != np.floor(column))[0])
+        raise ValueError(
+            f"Unknown label type: continuous. Labels are classes, but label {name} of "
+            f"example {i} is {column[i]}. Bin such values first (numpy.digitize), or "
+            "use a regressor."
+        )
+    if isinstance(column[0], set | frozenset | list | tuple | dict):
+        raise ValueError(
+            "Y must be a label matrix with a single value in every cell; got a "
+            f"{type(column[0]).__name__} in label {name} of example 0. Turn sets of "
+            "label names into an indicator matrix with "
+            "sklearn.preprocessing.MultiLabelBinarizer."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA refuses to say
+        return True
 
 
 def _same_kind(classes: list[NDArray[Any]]) -> bool:

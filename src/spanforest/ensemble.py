@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from spanforest._validation import check_count, check_option, seed_sequence
-from spanforest.graphs import FactorGraph, LabelGraph, consensus_factors, draw_graph
+from spanforest.graphs import FactorGraph, consensus_factors, draw_graph
 from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import (
     GraphClassifier,
@@ -402,8 +402,8 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
 
 
 def _is_one_graph(graph: list | tuple) -> bool:
-    if any(isinstance(part, LabelGraph | str) or callable(part) for part in graph):
-        return False
+    if any(isinstance(p, str) or callable(p) or hasattr(p, "edges") for p in graph):
+        return False  # an edge or a row of a matrix is none of these
     try:
         return all(np.ndim(part) == 1 for part in graph)
     except ValueError:  # a part with rows of different lengths

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spanforest._validation import (
     check_count,
@@ -149,6 +145,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def _read_training_set(self, X: Any, y: Any) -> TrainingSet:
         """Check X and y, set the attributes that describe them, build the kernel."""
         spec = self._kernel_spec
+        for name in ("coef_", "dual_coef_", "X_fit_"):  # of a fit with another kernel
+            vars(self).pop(name, None)
         X = validate_data(
             self,
             X,
@@ -156,7 +154,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
         )
         Y, self._coding = read_labels(y)
-        check_consistent_length(X, Y)
+        if X.shape[0] != len(Y):
+            raise ValueError(
+                f"X and y must have one row per example each; got {X.shape[0]} rows "
+                f"in X and {len(Y)} in y. Pass the labels of exactly these examples."
+            )
         self.classes_ = self._coding.shared_classes
         self.label_names_ = self._coding.names
         n_values = self._coding.n_values
@@ -165,7 +167,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return TrainingSet(X, False, Y, n_values)
         K = spec.matrix(X)
         if callable(self.kernel) or self._is_precomputed:
-            K = check_kernel_matrix(K, name="the kernel matrix")
+            K = check_kernel_matrix(K)
         if self._is_precomputed:
             self._check_precomputed_norms(K)
         else:

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 _N_LABELS = (10, 50)
 _DENSITY = (0.854, 0.7126)  # Table 1's cardinalities, 8.54 and 35.63, per label
 # Degrees between the directions of two half-planes in an OR, at most. A larger angle
-# makes the OR less like a half-plane, which costs a linear SVM accuracy; above about
-# 130 degrees some ORs would cover the whole disc.
+# makes the OR less like a half-plane, which costs a linear SVM accuracy; but two
+# nearly opposite ones, with the negative offsets used here, cover the whole disc.
 _REACH = (120, 72)
 
 
@@ -55,7 +55,7 @@ def make_circle(
     At 1000 points a linear SVM per label reaches a microlabel accuracy of about 95.5 %
     with 10 labels and 95 % with 50; the paper reports 94.8 % and 94.1 %. If the
     rows are scaled to unit length *and* the SVM has an intercept, its boundary is a
-    conic in the plane, and it reaches about 98 %.
+    conic in the plane, and it reaches 98 to 99 %.
 
     References
     ----------

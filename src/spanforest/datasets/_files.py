@@ -3,6 +3,7 @@
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from spanforest.arff import Attribute, Relation, read_arff
 from spanforest.datasets._dataset import Dataset
 
 _WORDS = {"no": 0, "n": 0, "false": 0, "f": 0, "yes": 1, "y": 1, "true": 1, "t": 1}
+_NOT_AN_ARCHIVE = (  # what NumPy and zipfile raise for other or damaged files
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError),
+    *(AttributeError, ValueError),
+)
 _NPZ_KEYS = {
     *("X", "X_data", "X_indices", "X_indptr", "X_shape", "K", "Y"),
     *("feature_names", "label_names", "nominal_features", "split"),
@@ -104,7 +109,7 @@ def load_arff(
     for attribute in (relation.attributes[j] for j in (*features, *chosen)):
         if attribute.kind in ("string", "date"):
             raise ValueError(
-                f"{path}: the attribute {attribute.name!r} is a {attribute.kind}, not a "
+                f"{path}: the attribute {attribute.name!r} is a {attribute.kind}, no "
                 f"number or category. Leave it out: drop=[{attribute.name!r}]."
             )
     kinds = [relation.attributes[j] for j in features]
@@ -146,13 +151,15 @@ def load_npz(path: str | os.PathLike[str]) -> Dataset:
     <Dataset toy: 2 x 2 labels, 1 features>
     """
     path = os.fspath(path)
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files if key in _NPZ_KEYS}
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path}: expected a NumPy archive (npz) of plain arrays; {error}"
-        ) from error
+    with open(path, "rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+            names = _NPZ_KEYS.intersection(archive.files)
+            arrays = {name: archive[name] for name in names}
+        except _NOT_AN_ARCHIVE as error:
+            raise ValueError(
+                f"{path}: expected a NumPy archive (npz) of plain arrays; {error}"
+            ) from error
 
     inputs = [key for key in ("X", "X_data", "K") if key in arrays]
     if "Y" not in arrays or len(inputs) != 1:
@@ -162,7 +169,7 @@ def load_npz(path: str | os.PathLike[str]) -> Dataset:
         )
     Y = arrays["Y"].astype(int)
     X, K = _npz_inputs(arrays, path)
-    shape = np.shape(K) if X is None else X.shape
+    shape: tuple[int, ...] = (K if X is None else X).shape  # type: ignore[union-attr]
     n_samples = Y.shape[0] if Y.ndim == 2 else -1
     square = K is None or shape == (n_samples, n_samples)
     if len(shape) != 2 or shape[0] != n_samples or not square:

@@ -178,7 +178,7 @@ def _check(key: str, known: _Known, dataset: Dataset, source: str) -> None:
     """Compare a data set with what is known of it."""
     expected = (known.n_samples, known.n_features, known.n_labels)
     found = (dataset.n_samples, dataset.n_features, dataset.n_labels)
-    if expected != found or abs(dataset.cardinality - known.cardinality) > 1e-3:
+    if expected != found or abs(dataset.cardinality - known.cardinality) > 5e-3:
         raise ValueError(
             f"{key} must have {expected} examples, features and labels and cardinality "
             f"{known.cardinality}; found {found} and {dataset.cardinality:.3f} "

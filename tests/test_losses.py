@@ -1,0 +1,132 @@
+"""Losses against plain loops over pairs of labellings."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from strategies import FORESTS, factor_graphs, random_graph
+
+from spanforest import _compiled
+from spanforest.graphs import FactorGraph, LabelGraph
+from spanforest.losses import LOSSES, FactorLoss, edge_loss, find_loss, hamming_loss
+
+any_kind = st.sampled_from([*FORESTS, random_graph])
+any_factors = factor_graphs(any_kind, max_labels=4, extra_unary=True)
+
+
+def make_loss(name, factors):
+    ends = factors.arrays.factor
+    return find_loss(name)(ends["first"], ends["second"])
+
+
+def all_labellings(factors):
+    return np.array(list(np.ndindex(*factors.n_values)))
+
+
+def loss_tables(factors, loss, y):
+    """What the solver adds to the scores of an example whose labels are y."""
+    cells = np.zeros(factors.n_cells)
+    _compiled.add_loss(cells, factors.arrays, y.astype(np.int32), loss)
+    return cells
+
+
+def loss_of_pairs(factors, loss):
+    """The decomposed loss of every pair of labellings, from its tables."""
+    Z = all_labellings(factors)
+    picked = factors.cells(Z)
+    return np.array([loss_tables(factors, loss, y)[picked].sum(axis=1) for y in Z])
+
+
+def wrong_factors(factors, y, z):
+    wrong = 0
+    for u, v in factors.graph.edges:
+        wrong += y[u] != z[u] or y[v] != z[v]
+    for j in factors.unary_labels:
+        wrong += y[j] != z[j]
+    return wrong
+
+
+@given(any_factors)
+@settings(deadline=None)
+def test_edge_loss_counts_the_wrong_factors(factors):
+    Z = all_labellings(factors)
+    expected = [[wrong_factors(factors, y, z) for z in Z] for y in Z]
+    assert_allclose(loss_of_pairs(factors, make_loss("edge", factors)), expected)
+
+
+@given(any_factors)
+@settings(deadline=None)
+def test_hamming_loss_is_the_hamming_distance(factors):
+    Z = all_labellings(factors)
+    expected = (Z[:, None] != Z[None]).sum(axis=2)
+    found = loss_of_pairs(factors, make_loss("hamming", factors))
+    assert_allclose(found, expected, atol=1e-12)
+
+
+@given(any_factors, st.sampled_from(sorted(LOSSES)))
+@settings(deadline=None)
+def test_a_loss_is_symmetric_and_zero_only_at_the_truth(factors, name):
+    found = loss_of_pairs(factors, make_loss(name, factors))
+    assert_allclose(found, found.T, atol=1e-12)
+    assert (np.diag(found) == 0).all()
+    assert (found + np.eye(len(found)) > 0).all()
+
+
+@given(any_factors, st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_tables_are_the_three_weighted_indicators_of_any_loss(factors, seed):
+    rng = np.random.default_rng(seed)
+    loss = FactorLoss(*rng.random((3, factors.n_factors)))
+    y = rng.integers(factors.n_values)
+    tables = loss_tables(factors, loss, y)
+    pairs = [(u, v) for u, v in factors.graph.edges.tolist()]
+    for z in all_labellings(factors):
+        for f, c in enumerate(factors.cells([z])[0]):
+            if f < len(pairs):
+                u, v = pairs[f]
+                first, second = y[u] != z[u], y[v] != z[v]
+            else:
+                j = factors.unary_labels[f - len(pairs)]
+                first, second = y[j] != z[j], False
+            expected = (
+                loss.joint[f] * (first or second)
+                + loss.first[f] * first
+                + loss.second[f] * second
+            )
+            assert_allclose(tables[c], expected, atol=1e-12)
+
+
+def test_the_loss_is_added_to_the_scores():
+    factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    scores = np.array([1.0, 2.0, 3.0, 4.0])
+    loss = make_loss("edge", factors)
+    _compiled.add_loss(scores, factors.arrays, np.array([0, 1], np.int32), loss)
+    assert scores.tolist() == [2.0, 2.0, 4.0, 5.0]
+
+
+@pytest.mark.parametrize("loss", [edge_loss, hamming_loss])
+def test_on_independent_labels_every_loss_is_one_per_wrong_label(loss):
+    first, second = np.arange(3), np.full(3, -1)
+    weights = loss(first, second)
+    assert_allclose(weights.joint + weights.first, 1.0)
+    assert_allclose(weights.second, 0.0)
+
+
+def test_hamming_shares_each_label_by_its_number_of_factors():
+    star = FactorGraph(LabelGraph(4, [(0, 1), (0, 2), (0, 3)]), [2, 2, 2, 2])
+    loss = make_loss("hamming", star)
+    assert_allclose(loss.first, 1 / 3)
+    assert_allclose(loss.second, 1.0)
+    assert_allclose(loss.joint, 0.0)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_known_losses_are_found_by_name(name):
+    assert find_loss(name) is LOSSES[name]
+
+
+@pytest.mark.parametrize("name", ["zero_one", "Edge", "", None, 1, ["edge"], edge_loss])
+def test_unknown_losses_are_refused_with_the_known_names(name):
+    with pytest.raises(ValueError, match="loss must be one of 'edge', 'hamming'; got"):
+        find_loss(name)
