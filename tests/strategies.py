@@ -1,4 +1,4 @@
-"""Hypothesis strategies shared by the tests: random graphs, factor graphs and scores."""
+"""Hypothesis strategies shared by the tests: graphs, factor graphs and scores."""
 
 import numpy as np
 from hypothesis import strategies as st

@@ -18,7 +18,7 @@ from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest import solvers
 from spanforest.graphs import FactorGraph, LabelGraph, random_spanning_tree
-from spanforest.losses import find_loss
+from spanforest.losses import FactorLoss, find_loss
 from spanforest.solvers import (
     DenseForm,
     KernelForm,
@@ -53,7 +53,7 @@ class Task(NamedTuple):
         return np.hstack([self.X, ones])
 
     @property
-    def K(self):
+    def kernel(self):
         return self.features @ self.features.T
 
     @property
@@ -137,7 +137,7 @@ def primal_value(task, scores, squared_norm):
 
 def primal_and_dual(task, A):
     """Both objectives at the dual coefficients A, from scratch."""
-    scores = task.K @ A
+    scores = task.kernel @ A
     squared_norm = (A * scores).sum()
     mu = task.C * indicators(task.factors, task.Y) - A
     dual = (loss_cells(task) * mu).sum() - 0.5 * squared_norm
@@ -195,6 +195,24 @@ def best_original_dual(task, rtol=1e-6, max_iter=50_000):
     raise AssertionError("the oracle did not converge")
 
 
+def dual_coefficients(task, form, found):
+    """A of a solution; the linear forms keep W = phi(X)^T A, from which it follows.
+
+    Only where the examples' features are independent: see `independent_features`.
+    """
+    if form is KernelForm:
+        return found.weights
+    W = found.weights
+    if task.fit_intercept:
+        W = np.vstack([W, found.intercept])
+    return np.linalg.pinv(task.features.T) @ W
+
+
+def independent_features(task):
+    singular = np.linalg.svd(task.features, compute_uv=False)
+    return len(singular) == len(task.X) and singular[-1] > 0.05 * singular[0]
+
+
 def marginals(task, A):
     return task.C * indicators(task.factors, task.Y) - A
 
@@ -221,7 +239,7 @@ def tasks(draw, kinds=FORESTS, max_labels=4, n_max=8):
     )
     rng = np.random.default_rng(draw(seeds))
     n = draw(st.integers(1, n_max))
-    X = rng.normal(size=(n, draw(st.integers(1, 4))))
+    X = rng.normal(size=(n, draw(st.sampled_from([1, 3, 2 * n_max]))))
     if draw(st.booleans()):
         X = np.round(X)  # ties, zero rows
     if n > 1 and draw(st.booleans()):
@@ -272,7 +290,7 @@ def test_the_dual_optimum_on_a_cycle_is_that_of_the_original_dual(loss, seed):
     found = task.solve(tol=1e-4, max_iter=2000)
     best = best_original_dual(task)
     assert found.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(found.dual_objective, best, rtol=1e-2)
+    assert_allclose(found.dual_objective, best, rtol=5e-3)
     assert found.dual_objective + found.gap >= best * (1 - 1e-6)
 
 
@@ -302,8 +320,9 @@ def test_the_oracle_agrees_with_a_general_purpose_solver():
 @given(forest_tasks, any_form, st.integers(1, 20))
 @settings(deadline=None, max_examples=100)
 def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, form, max_iter):
+    form = form if independent_features(task) else KernelForm
     found = task.solve(form, tol=1e-3, max_iter=max_iter)
-    primal, dual = primal_and_dual(task, found.dual_coef)
+    primal, dual = primal_and_dual(task, dual_coefficients(task, form, found))
     scale = 1e-9 * (1.0 + abs(primal))
     assert_allclose(found.dual_objective, dual, rtol=1e-6, atol=scale)
     assert_allclose(found.gap, primal - dual, rtol=1e-6, atol=scale)
@@ -312,11 +331,22 @@ def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, form, max_it
 @given(cyclic_tasks, any_form, st.integers(1, 5))
 @settings(deadline=None, max_examples=60)
 def test_primal_minus_dual_from_scratch_is_at_most_the_gap(task, form, max_iter):
+    form = form if independent_features(task) else KernelForm
     found = task.solve(form, tol=1e-3, max_iter=max_iter)
-    primal, dual = primal_and_dual(task, found.dual_coef)
+    primal, dual = primal_and_dual(task, dual_coefficients(task, form, found))
     scale = 1e-9 * (1.0 + abs(primal))
     assert_allclose(found.dual_objective, dual, rtol=1e-6, atol=scale)
     assert primal - dual <= found.gap * (1 + 1e-6) + scale
+
+
+@given(forest_tasks, st.sampled_from([DenseForm, SparseForm]), st.integers(1, 20))
+@settings(deadline=None, max_examples=60)
+def test_the_weights_have_the_primal_objective_of_the_certificate(task, form, epochs):
+    found = task.solve(form, tol=1e-3, max_iter=epochs)
+    squared_norm = (found.weights**2).sum() + (found.intercept**2).sum()
+    scores = task.X @ found.weights + found.intercept
+    primal = primal_value(task, scores, squared_norm)
+    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-6, atol=1e-9)
 
 
 @given(st.one_of(forest_tasks, cyclic_tasks))
@@ -324,7 +354,7 @@ def test_primal_minus_dual_from_scratch_is_at_most_the_gap(task, form, max_iter)
 def test_scores_through_the_kernel_are_scores_of_explicit_weights(task):
     """Lemma 1: <w, phi(x) (outer) U(y)> = sum_i K(x, x_i) <A_i, U(y)>."""
     found = task.solve(KernelForm, max_iter=3)
-    mu = marginals(task, found.dual_coef)
+    mu = marginals(task, found.weights)
     own = indicators(task.factors, task.Y)
     w = np.einsum("id,ic->dc", task.features, task.C * own - mu)
     Z = indicators(task.factors, label_sets(task.factors))
@@ -334,32 +364,33 @@ def test_scores_through_the_kernel_are_scores_of_explicit_weights(task):
     phi = np.hstack([fresh, np.ones((5, int(task.fit_intercept)))])
     explicit = np.einsum("nd,yc,dc->ny", phi, Z, w)
     kernel = fresh @ task.X.T
-    through_kernel = (kernel @ found.dual_coef + found.intercept) @ Z.T
+    through_kernel = (kernel @ found.weights + found.intercept) @ Z.T
     assert_allclose(through_kernel, explicit, atol=1e-8 * (1 + np.abs(explicit).max()))
 
 
-@given(st.one_of(forest_tasks, cyclic_tasks), st.sampled_from([DenseForm, SparseForm]))
+@given(st.one_of(forest_tasks, cyclic_tasks), any_form)
 @settings(deadline=None, max_examples=60)
-def test_linear_forms_keep_the_weights_of_their_dual_coefficients(task, form):
+def test_the_intercept_is_the_weight_of_a_constant_feature(task, form):
     found = task.solve(form, max_iter=3)
-    atol = 1e-9 * (1.0 + np.abs(found.coef).max())
-    assert_allclose(found.coef, task.X.T @ found.dual_coef, atol=atol)
-    expected = found.dual_coef.sum(axis=0) * task.fit_intercept
-    assert_allclose(found.intercept, expected, atol=1e-9 * (1.0 + task.C))
-
-
-def test_the_kernel_form_keeps_no_weights():
-    found = make_task(TREE, [2, 2, 2]).solve(KernelForm, max_iter=2)
-    assert found.coef is None
-    assert_array_equal(found.intercept, 0.0)
+    if not task.fit_intercept:
+        assert_array_equal(found.intercept, 0.0)
+    else:
+        written_out = task._replace(X=task.features, fit_intercept=False)
+        A = dual_coefficients(task, KernelForm, task.solve(KernelForm, max_iter=3))
+        other = written_out.solve(KernelForm, max_iter=3)
+        if form is KernelForm:
+            assert_allclose(found.intercept, A.sum(axis=0), atol=1e-9 * (1 + task.C))
+        gaps = found.gap + other.gap  # two points near one optimum
+        assert abs(found.dual_objective - other.dual_objective) <= gaps + 1e-9
 
 
 @given(forest_tasks, any_form, st.integers(1, 20))
 @settings(deadline=None, max_examples=100)
 def test_marginals_lie_in_the_marginal_polytope_of_a_forest(task, form, max_iter):
+    form = form if independent_features(task) else KernelForm
     found = task.solve(form, tol=1e-6, max_iter=max_iter)
-    mu = marginals(task, found.dual_coef)
-    atol = 1e-9 * task.C
+    mu = marginals(task, dual_coefficients(task, form, found))
+    atol = 1e-9 * task.C if form is KernelForm else 1e-6 * task.C
     assert (mu >= -atol).all()
     for row in mu:
         seen = {}
@@ -374,9 +405,9 @@ def test_marginals_lie_in_the_marginal_polytope_of_a_forest(task, form, max_iter
 @given(cyclic_tasks)
 @settings(deadline=None, max_examples=30)
 def test_marginals_on_a_cycle_are_a_mixture_of_label_sets(task):
-    found = task.solve(max_iter=3)
+    found = task.solve(KernelForm, max_iter=3)
     Z = indicators(task.factors, label_sets(task.factors))
-    for row in marginals(task, found.dual_coef) / task.C:
+    for row in marginals(task, found.weights) / task.C:
         system = np.vstack([Z.T, np.ones(len(Z))])
         _, residual = optimize.nnls(system, np.append(row, 1.0))
         assert residual <= 1e-7
@@ -385,18 +416,67 @@ def test_marginals_on_a_cycle_are_a_mixture_of_label_sets(task):
 # --- forms -------------------------------------------------------------------------
 
 
+# An exact line search leaves two labellings with equal scores, and rounding decides
+# which of them the next step of the visit takes. So iterates are compared where they
+# are decided: one step per visit, one visit per example, a loss without ties.
+
+
+def set_constants(monkeypatch, word, value):
+    """Set the solver's module constants with this word in their names."""
+    names = [name for name in vars(solvers) if word in name and name.isupper()]
+    assert names, f"the solver has no {word} constant: how is it set now?"
+    for name in names:
+        monkeypatch.setattr(solvers, name, value)
+
+
+class FirstEpoch(NamedTuple):
+    """What must not depend on the form."""
+
+    explicit: np.ndarray  # W, with the intercept's row
+    dual_objective: float
+    gaps: np.ndarray
+
+
+def first_epoch(form, graph, intercept, n=100):
+    task = make_task(graph, [2, 3, 2], n=n, intercept=intercept)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, (3, task.factors.n_factors))
+    problem = task.problem._replace(loss=FactorLoss(*weights))
+    data = {
+        KernelForm: task.X @ task.X.T,
+        DenseForm: task.X,
+        SparseForm: sparse.csr_array(task.X),
+    }[form]
+    fresh = form(data, task.factors.n_cells, intercept)
+    found = solve(fresh, problem, np.random.default_rng(0), tol=0, max_iter=1)
+    W = task.X.T @ found.weights if form is KernelForm else found.weights
+    W = np.vstack([W, found.intercept])
+    return FirstEpoch(W, found.dual_objective, found.gaps)
+
+
+def assert_same_epoch(found, expected):
+    assert_allclose(found.explicit, expected.explicit, atol=1e-8)
+    assert_allclose(found.dual_objective, expected.dual_objective)
+    assert_allclose(found.gaps[-1], expected.gaps[-1], rtol=1e-6)
+
+
 @pytest.mark.parametrize("graph", [TREE, FOREST, TRIANGLE])
-@pytest.mark.parametrize("loss", ["edge", "hamming"])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_all_forms_walk_the_same_iterates(graph, loss, intercept):
-    task = make_task(graph, [2, 3, 2], n=30, loss=loss, intercept=intercept)
-    kernel, dense, csr = (task.solve(form, tol=0, max_iter=3) for form in FORMS)
-    for other in (dense, csr):
-        assert_allclose(other.dual_coef, kernel.dual_coef, atol=1e-8)
-        assert_allclose(other.dual_objective, kernel.dual_objective)
-        assert_allclose(other.gaps, kernel.gaps, rtol=1e-6)
-        assert_allclose(other.intercept, kernel.intercept, atol=1e-8)
-    assert_allclose(csr.coef, dense.coef, atol=1e-8)
+def test_all_forms_walk_the_same_iterates(graph, intercept, monkeypatch):
+    set_constants(monkeypatch, "STEPS", 1)
+    kernel, dense, csr = (first_epoch(form, graph, intercept) for form in FORMS)
+    assert np.abs(kernel.explicit).max() > 0.1
+    assert_same_epoch(dense, kernel)
+    assert_same_epoch(csr, kernel)
+
+
+@pytest.mark.parametrize("form", [KernelForm, DenseForm])
+@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
+def test_block_sizes_do_not_change_the_iterates(graph, form, monkeypatch):
+    set_constants(monkeypatch, "STEPS", 1)
+    expected = first_epoch(form, graph, intercept=True)
+    for size in (1, 4, 7, 1000):
+        set_constants(monkeypatch, "BLOCK", size)
+        assert_same_epoch(first_epoch(form, graph, intercept=True), expected)
 
 
 @given(forest_tasks)
@@ -420,40 +500,19 @@ def test_csr_matrices_are_as_good_as_csr_arrays():
         form = linear_form(kind(task.X), task.factors.n_cells)
         assert isinstance(form, SparseForm)
         found = solve(form, task.problem, np.random.default_rng(0), max_iter=2)
-        assert_array_equal(found.dual_coef, expected.dual_coef)
+        assert_array_equal(found.weights, expected.weights)
 
 
-def test_sparse_rows_without_entries_and_columns_without_rows_do_no_harm():
+def test_rows_without_entries_and_columns_without_rows_do_no_harm():
     task = make_task(TREE, [2, 2, 2], n=10, intercept=True)
     X = task.X.copy()
     X[3], X[:, 1] = 0.0, 0.0
     task = task._replace(X=X)
-    dense, csr = (task.solve(f, tol=0, max_iter=3) for f in (DenseForm, SparseForm))
-    assert_allclose(csr.dual_coef, dense.dual_coef, atol=1e-8)
-    assert_array_equal(csr.coef[1], 0.0)
-
-
-def block_size_constants():
-    return [
-        name
-        for name, value in vars(solvers).items()
-        if "BLOCK" in name.upper() and isinstance(value, int)
-    ]
-
-
-@pytest.mark.parametrize("form", [KernelForm, DenseForm])
-@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
-def test_block_sizes_do_not_change_the_iterates(graph, form, monkeypatch):
-    names = block_size_constants()
-    assert names, "the solver has no block size: remove this test"
-    task = make_task(graph, [2, 3, 2], n=30, intercept=True)
-    expected = task.solve(form, tol=0, max_iter=3)
-    for size in (1, 4, 7, 1000):
-        for name in names:
-            monkeypatch.setattr(solvers, name, size)
-        found = task.solve(form, tol=0, max_iter=3)
-        assert_allclose(found.dual_coef, expected.dual_coef, atol=1e-8)
-        assert_allclose(found.gaps, expected.gaps, rtol=1e-6)
+    for form in FORMS:
+        found = task.solve(form, tol=1e-6, max_iter=5000)
+        assert_allclose(found.dual_objective, best_original_dual(task), rtol=1e-5)
+        if form is not KernelForm:
+            assert_array_equal(found.weights[1], 0.0)
 
 
 # --- special cases equal known machines --------------------------------------------
@@ -505,7 +564,7 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
     ).fit(task.X, y)
     expected = svm_value(svm, task.X, y, 2 * C)
     assert_allclose(found.dual_objective, 0.5 * expected, rtol=1e-5)
-    scores = task.X @ found.coef + found.intercept
+    scores = task.X @ found.weights + found.intercept
     decisions = svm.decision_function(task.X)
     assert_allclose(scores[:, 1] - scores[:, 0], decisions, atol=5e-3)
 
@@ -529,7 +588,7 @@ def test_one_label_of_more_values_is_a_crammer_singer_svm(C, intercept):
     squared_norm += (svm.intercept_**2).sum() if intercept else 0.0
     expected = primal_value(task, svm.decision_function(task.X), squared_norm)
     assert_allclose(found.dual_objective, expected, rtol=1e-5)
-    scores = task.X @ found.coef + found.intercept
+    scores = task.X @ found.weights + found.intercept
     centred = scores - scores.mean(axis=1, keepdims=True)
     theirs = svm.decision_function(task.X)
     theirs = theirs - theirs.mean(axis=1, keepdims=True)
@@ -542,7 +601,7 @@ def test_hamming_and_edge_loss_are_one_problem_without_edges():
         make_task(graph, [2, 3, 2], n=20, loss=loss).solve(tol=0, max_iter=5)
         for loss in ("edge", "hamming")
     )
-    assert_allclose(edge.dual_coef, hamming.dual_coef, atol=1e-12)
+    assert_allclose(edge.weights, hamming.weights, atol=1e-12)
 
 
 # --- progress and reporting --------------------------------------------------------
@@ -551,19 +610,35 @@ def test_hamming_and_edge_loss_are_one_problem_without_edges():
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("C", [0.1, 10.0])
-def test_the_dual_never_decreases_and_a_longer_run_repeats_a_shorter_one(
-    graph, form, C
-):
+def test_without_acceleration_the_dual_never_decreases(graph, form, C, monkeypatch):
+    set_constants(monkeypatch, "KAPPA", 0.0)
     task = make_task(graph, [2, 3, 2], n=20, C=C, intercept=True)
-    before = None
+    reached = 0.0
     for max_iter in range(1, 12):
         found = task.solve(form, tol=0, max_iter=max_iter)
-        assert found.n_iter == max_iter
-        if before is not None:
-            scale = 1e-10 * before.dual_objective
-            assert found.dual_objective >= before.dual_objective - scale
-            assert_array_equal(found.gaps[: before.n_iter], before.gaps[:-1])
-        before = found
+        assert found.dual_objective >= reached * (1 - 1e-10)
+        reached = found.dual_objective
+
+
+@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_after_every_epoch_the_optimum_lies_between_dual_and_primal(graph, form, C):
+    task = make_task(graph, [2, 2, 2], n=8, C=C, intercept=True)
+    best = best_original_dual(task, rtol=1e-4)
+    for max_iter in range(1, 12):
+        found = task.solve(form, tol=0, max_iter=max_iter)
+        assert found.dual_objective <= best * (1 + 1e-4)
+        assert found.dual_objective + found.gap >= best * (1 - 1e-4)
+
+
+@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_longer_run_repeats_a_shorter_one(graph, form):
+    task = make_task(graph, [2, 3, 2], n=20, intercept=True)
+    shorter, longer = (task.solve(form, tol=0, max_iter=n) for n in (4, 9))
+    assert (shorter.n_iter, longer.n_iter) == (4, 9)
+    assert_array_equal(longer.gaps[:4], shorter.gaps[:4])
 
 
 @given(st.one_of(forest_tasks, cyclic_tasks), st.integers(1, 6), seeds)
@@ -576,7 +651,8 @@ def test_what_is_reported_hangs_together(task, max_iter, seed):
     assert found.dual_objective >= 0
     assert found.converged == (found.gap <= 1e-2 * found.dual_objective)
     assert found.converged or found.n_iter == max_iter
-    assert found.dual_coef.shape == (len(task.Y), task.factors.n_cells)
+    assert found.weights.shape == (task.X.shape[1], task.factors.n_cells)
+    assert found.intercept.shape == (task.factors.n_cells,)
 
 
 def test_convergence_ends_training_and_more_epochs_change_nothing():
@@ -585,9 +661,7 @@ def test_convergence_ends_training_and_more_epochs_change_nothing():
     assert found.converged
     assert found.n_iter < 1000
     longer = task.solve(tol=1e-2, max_iter=2000)
-    assert_array_equal(longer.dual_coef, found.dual_coef)
-    shorter = task.solve(tol=1e-2, max_iter=found.n_iter - 1)
-    assert not shorter.converged
+    assert_array_equal(longer.weights, found.weights)
 
 
 def test_a_smaller_tolerance_gives_a_smaller_gap():
@@ -602,11 +676,10 @@ def test_the_order_of_the_examples_does_not_matter_at_a_small_tolerance(graph):
     task = make_task(graph, [2, 2, 2], n=20, C=0.3, intercept=True)
     order = np.random.default_rng(1).permutation(20)
     shuffled = task._replace(X=task.X[order], Y=task.Y[order])
-    tol = 1e-5 if graph.is_forest else 1e-2
-    one, other = (t.solve(tol=tol, max_iter=3000) for t in (task, shuffled))
-    assert_allclose(one.dual_objective, other.dual_objective, rtol=2 * tol)
-    for found in (one, other):
-        assert found.converged
+    one, other = (t.solve(tol=1e-5, max_iter=1000) for t in (task, shuffled))
+    rtol = 2e-5 if graph.is_forest else 5e-3  # on cycles steps are slow
+    assert_allclose(one.dual_objective, other.dual_objective, rtol=rtol)
+    assert one.converged or not graph.is_forest
 
 
 @given(forest_tasks)
@@ -622,38 +695,39 @@ def test_any_seed_leads_to_the_same_optimum(task):
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
-def test_a_vanishing_C_gives_vanishing_weights(graph):
+def test_weights_vanish_with_the_price_of_slack(graph):
     task = make_task(graph, [2, 2, 2], C=1e-9, intercept=True)
     found = task.solve(tol=1e-3)
     assert found.converged
-    assert np.abs(found.coef).max() < 1e-7
+    assert np.abs(found.weights).max() < 1e-7
     assert np.abs(found.intercept).max() < 1e-7
     Z = label_sets(task.factors)
     largest = losses(task, Z).max(axis=1).sum()
-    assert_allclose(found.dual_objective, task.C * largest, rtol=1e-6)
+    assert_allclose(found.dual_objective, task.C * largest, rtol=2e-3)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("C", [1e4, 1e6, 1e8])
-def test_a_huge_C_separates_what_can_be_separated_and_certifies_it(C, form):
+def test_a_huge_price_of_slack_reaches_the_hard_margin_and_certifies_it(C, form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 8))  # independent rows: any labels can be learned
     Y = rng.integers(2, size=(6, 3))
     task = Task(FactorGraph(TREE, [2, 2, 2]), "edge", X, Y, C)
     found = task.solve(form, tol=1e-3, max_iter=5000)
     assert found.converged
-    assert np.isfinite(found.dual_coef).all()
+    assert np.isfinite(found.weights).all()
     hard_margin = best_original_dual(task._replace(C=1e3))
     assert_allclose(found.dual_objective, hard_margin, rtol=2e-3)
 
 
-def test_a_huge_C_on_labels_that_contradict_each_other_stays_finite():
-    task = make_task(TREE, [2, 2, 2], n=8, C=1e8)
-    task = task._replace(X=np.ones((8, 1)))
-    found = task.solve(tol=1e-3, max_iter=200)
-    assert np.isfinite(found.dual_coef).all()
+@pytest.mark.parametrize("C", [1e8, 1e12])
+def test_a_huge_price_of_slack_leaves_the_certificate_honest(C):
+    task = make_task(TREE, [2, 2, 2], n=8, C=C)
+    task = task._replace(X=np.ones((8, 1)))  # nothing can be separated
+    found = task.solve(KernelForm, tol=1e-3, max_iter=50)
+    assert np.isfinite(found.weights).all()
     assert np.isfinite(found.gaps).all()
-    primal, dual = primal_and_dual(task, found.dual_coef)
+    primal, dual = primal_and_dual(task, found.weights)
     assert_allclose(found.dual_objective, dual, rtol=1e-6)
     assert_allclose(found.gap, primal - dual, rtol=1e-3, atol=1e-6 * primal)
 
@@ -673,25 +747,25 @@ def test_an_example_of_no_features_pays_its_largest_loss(form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
-def test_features_that_are_all_zero_converge_at_once(graph, form):
+def test_without_features_every_example_pays_its_largest_loss(graph, form):
     task = make_task(graph, [2, 2, 2])
     task = task._replace(X=np.zeros((8, 2)))
-    found = task.solve(form, max_iter=3)
+    found = task.solve(form, tol=1e-4)
     assert found.converged
-    assert_allclose(found.dual_objective, 8 * task.C * graph.n_edges)
+    assert_allclose(found.dual_objective, 8 * task.C * graph.n_edges, rtol=2e-4)
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
-def test_a_repeated_example_is_one_example_with_twice_the_C(graph):
+def test_a_repeated_example_is_one_example_at_twice_the_price(graph):
     task = make_task(graph, [2, 2, 2], n=6, C=0.2)
     twice = task._replace(
         X=np.repeat(task.X, 2, axis=0), Y=np.repeat(task.Y, 2, axis=0)
     )
-    tol = 1e-6 if graph.is_forest else 1e-2
-    found = twice.solve(tol=tol, max_iter=5000)
+    found = twice.solve(tol=1e-6, max_iter=2000)
     expected = best_original_dual(task._replace(C=2 * task.C))
-    assert found.converged
-    assert_allclose(found.dual_objective, expected, rtol=2 * tol)
+    rtol = 2e-6 if graph.is_forest else 5e-3
+    assert_allclose(found.dual_objective, expected, rtol=rtol)
+    assert found.dual_objective + found.gap >= expected * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -701,7 +775,7 @@ def test_constant_labels_cost_nothing_and_converge_in_one_epoch(graph, form):
     found = task.solve(form)
     assert found.converged
     assert (found.n_iter, found.gap, found.dual_objective) == (1, 0.0, 0.0)
-    assert_array_equal(found.dual_coef, 0.0)
+    assert_array_equal(found.weights, 0.0)
 
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
@@ -719,10 +793,9 @@ def test_a_label_of_one_value_leaves_the_problem_of_the_others(loss):
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
 def test_one_example_is_learned(graph, form):
     task = make_task(graph, [2, 2, 2], n=1)
-    found = task.solve(form, tol=1e-3, max_iter=1000)
+    found = task.solve(form, tol=1e-4, max_iter=1000)
     expected = best_original_dual(task)
-    assert_allclose(found.dual_objective, expected, rtol=1e-2)
-    assert found.converged
+    assert_allclose(found.dual_objective, expected, rtol=1e-3)
 
 
 @pytest.mark.slow
@@ -732,8 +805,8 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
     rng = np.random.default_rng(3)
     tree = random_spanning_tree(8, rng)
     task = make_task(tree, [2] * 8, n=120, C=C, intercept=intercept)
-    found = task.solve(tol=1e-3, max_iter=2000)
+    found = task.solve(KernelForm, tol=1e-3, max_iter=2000)
     assert found.converged
-    primal, dual = primal_and_dual(task, found.dual_coef)
+    primal, dual = primal_and_dual(task, found.weights)
     assert_allclose(found.gap, primal - dual, rtol=1e-6)
     assert primal - dual <= 1e-3 * dual * (1 + 1e-6)

@@ -8,6 +8,7 @@ and check nothing: all of that is done above. No fastmath: -inf and ties matter.
 import numpy as np
 from numba import njit
 
+ENOUGH = 0.01  # a visit ends when a step promises this share of the first one's
 NEGLIGIBLE = 1e-12  # marginals below this share of C are rounding errors of zero
 TRAINING_SWEEPS = 20  # of message passing, per step on a graph with cycles
 CERTIFYING_SWEEPS = 200
@@ -88,12 +89,17 @@ def forest_max_sum(scores, g, upward, labels):
         row = 0
         if has_parent:
             row = label["table"] + labels[label["parent"]] * label["parent_stride"]
+        start, step = label["start"], label["child_stride"]
+        if has_parent and label["n_values"] == 2:  # the common case
+            low = upward[start] + scores[row]
+            labels[j] = upward[start + 1] + scores[row + step] > low
+            continue
         best = -np.inf
         choice = 0
         for b in range(label["n_values"]):
-            value = upward[label["start"] + b]
+            value = upward[start + b]
             if has_parent:
-                value += scores[row + b * label["child_stride"]]
+                value += scores[row + b * step]
             if value > best:
                 best = value
                 choice = b
@@ -422,43 +428,61 @@ def exhaustive_rows(scores, g, labels, best):
 
 
 @njit(cache=True, nogil=True)
-def add_loss(scores, g, y, loss):
-    """Add to the scores of one example the loss of every cell against its labels y."""
+def _find_cells(g, labels, cells):
+    """Write the cells that a labelling picks."""
     for f in range(g.factor.shape[0]):
-        factor = g.factor[f]
-        true_a = y[factor["first"]]
-        true_b = y[factor["second"]] if factor["second"] >= 0 else 0
-        wrong_first = loss.joint[f] + loss.first[f]
-        wrong_second = loss.joint[f] + loss.second[f]
-        cell = factor["offset"]
-        for a in range(g.label[factor["first"]]["n_values"]):
-            for b in range(factor["n_second"]):
-                if a != true_a:
-                    scores[cell] += wrong_first
-                    if b != true_b:
-                        scores[cell] += loss.second[f]
-                elif b != true_b:
-                    scores[cell] += wrong_second
-                cell += 1
+        cells[f] = _cell(g, f, labels)
 
 
 @njit(cache=True, nogil=True)
-def _load_marginals(dual_row, g, y, C, marginals):
+def _pick(scores, cells):
+    """Return the sum of the scores at these cells."""
+    total = 0.0
+    for cell in cells:
+        total += scores[cell]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_loss(scores, g, true_cells, loss):
+    """Add to the scores of one example the loss of every cell against the true ones.
+
+    First the loss of a cell that is wrong at both ends, then less where it is right.
+    """
+    for c in range(scores.shape[0]):
+        scores[c] += loss.worst[c]
+    for f in range(g.factor.shape[0]):
+        true = true_cells[f]
+        scores[true] -= loss.joint[f]
+        if loss.first[f] == 0.0 and loss.second[f] == 0.0:
+            continue
+        factor = g.factor[f]
+        start, n_second = factor["offset"], factor["n_second"]
+        column = (true - start) % n_second
+        row = true - column
+        for b in range(n_second):
+            scores[row + b] -= loss.first[f]
+        for cell in range(start + column, start + factor["n_cells"], n_second):
+            scores[cell] -= loss.second[f]
+
+
+@njit(cache=True, nogil=True)
+def _load_marginals(dual_row, true_cells, C, marginals):
     """Fill marginals with mu = C U(y) - A, rounding errors of zero cleared."""
     for c in range(marginals.shape[0]):
         marginals[c] = -dual_row[c]
-    for f in range(g.factor.shape[0]):
-        marginals[_cell(g, f, y)] += C
+    for cell in true_cells:
+        marginals[cell] += C
     for c in range(marginals.shape[0]):
         if marginals[c] < NEGLIGIBLE * C:
             marginals[c] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _store_marginals(marginals, g, y, C, dual_row, change):
+def _store_marginals(marginals, true_cells, C, dual_row, change):
     """Write A = C U(y) - mu into dual_row and how much it moved into change."""
-    for f in range(g.factor.shape[0]):
-        marginals[_cell(g, f, y)] -= C
+    for cell in true_cells:
+        marginals[cell] -= C
     for c in range(marginals.shape[0]):
         change[c] = -marginals[c] - dual_row[c]
         dual_row[c] = -marginals[c]
@@ -466,7 +490,7 @@ def _store_marginals(marginals, g, y, C, dual_row, change):
 
 @njit(cache=True, nogil=True)
 def _pairwise_visit(scores, marginals, g, norm, settings, work):
-    """Improve one example's marginals on a forest; return its gap and the gain.
+    """Improve one example's marginals on a forest; return its best score before.
 
     `scores` are loss + F and `norm` is K_ii. Mass moves from the worst labelling that
     the marginals allow to the best labelling of all. On a forest the marginals are a
@@ -476,34 +500,31 @@ def _pairwise_visit(scores, marginals, g, norm, settings, work):
     updated in place.
     """
     C, max_steps = settings
-    upward, masked, better, worse = work
-    gap, gain, first_rise = 0.0, 0.0, 0.0
+    upward, masked, labels, better, worse = work
+    n_factors = better.shape[0]
+    first_top, first_rise, moved = 0.0, 0.0, False
     for step in range(max_steps):
-        top = forest_max_sum(scores, g, upward, better)
-        if step == 0:
-            gap = C * top
-            for c in range(scores.shape[0]):
-                gap -= scores[c] * marginals[c]
-            if gap <= NEGLIGIBLE * C * (1.0 + abs(top)):
-                return max(gap, 0.0), gain
+        top = forest_max_sum(scores, g, upward, labels)
+        _find_cells(g, labels, better)
         for c in range(scores.shape[0]):
             masked[c] = -scores[c] if marginals[c] > 0.0 else -np.inf
-        rise = top + forest_max_sum(masked, g, upward, worse)
+        rise = top + forest_max_sum(masked, g, upward, labels)
+        _find_cells(g, labels, worse)
         if step == 0:
-            first_rise = rise
-        if rise <= 0.01 * first_rise:
+            first_top, first_rise = top, rise
+        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
             break
         room = C
         n_moved = 0
-        for f in range(g.factor.shape[0]):
-            gone = _cell(g, f, worse)
-            if gone != _cell(g, f, better):
+        for f in range(n_factors):
+            if worse[f] != better[f]:
                 n_moved += 1
-                room = min(room, marginals[gone])
+                room = min(room, marginals[worse[f]])
         bend = 2.0 * n_moved * norm
         length = room if rise >= room * bend else rise / bend
-        for f in range(g.factor.shape[0]):
-            gone, new = _cell(g, f, worse), _cell(g, f, better)
+        moved = True
+        for f in range(n_factors):
+            gone, new = worse[f], better[f]
             if gone != new:
                 marginals[new] += length
                 scores[new] -= length * norm
@@ -511,13 +532,12 @@ def _pairwise_visit(scores, marginals, g, norm, settings, work):
                 marginals[gone] -= length
                 if marginals[gone] < NEGLIGIBLE * C:
                     marginals[gone] = 0.0
-        gain += length * (rise - 0.5 * length * bend)
-    return gap, gain
+    return first_top, moved
 
 
 @njit(cache=True, nogil=True)
 def _frank_wolfe_visit(scores, marginals, g, norm, settings, messages):
-    """Improve one example's marginals on any graph; return its gap and the gain.
+    """Improve one example's marginals on any graph; return its bound before.
 
     Plain Frank-Wolfe steps towards the labellings that tree-reweighted message
     passing finds: a mixture of labellings stays one. The gap uses the bound, so it is
@@ -525,8 +545,9 @@ def _frank_wolfe_visit(scores, marginals, g, norm, settings, messages):
     """
     C, max_steps = settings
     labels = np.zeros(g.label.shape[0], dtype=np.int64)
+    cells = np.zeros(g.factor.shape[0], dtype=np.int64)
     work = message_work(g)
-    gap, gain = 0.0, 0.0
+    first_bound, first_rise, moved = 0.0, 0.0, False
     messages[:] = 0.0
     for step in range(max_steps):
         top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels, work)
@@ -534,168 +555,207 @@ def _frank_wolfe_visit(scores, marginals, g, norm, settings, messages):
         for c in range(scores.shape[0]):
             held += scores[c] * marginals[c]
             squares += marginals[c] * marginals[c]
-        if step == 0:
-            gap = max(C * bound - held, 0.0)
         rise = C * top - held
-        if rise <= 0.01 * gap:
+        if step == 0:
+            first_bound, first_rise = bound, rise
+        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * C * (1.0 + abs(top))):
             break
-        for f in range(g.factor.shape[0]):
-            squares += C * (C - 2.0 * marginals[_cell(g, f, labels)])
+        _find_cells(g, labels, cells)
+        for cell in cells:
+            squares += C * (C - 2.0 * marginals[cell])
         bend = norm * squares
         length = 1.0 if rise >= bend else rise / bend
+        moved = True
         for c in range(scores.shape[0]):
             scores[c] += length * norm * marginals[c]
             marginals[c] *= 1.0 - length
-        for f in range(g.factor.shape[0]):
-            scores[_cell(g, f, labels)] -= length * norm * C
-            marginals[_cell(g, f, labels)] += length * C
-        gain += length * (rise - 0.5 * length * bend)
-    return gap, gain
+        for cell in cells:
+            scores[cell] -= length * norm * C
+            marginals[cell] += length * C
+    return first_bound, moved
 
 
 @njit(cache=True, nogil=True)
 def visit_work(g):
-    """Return the buffers of a visit: marginals, and what `_pairwise_visit` needs."""
-    n_labels = g.label.shape[0]
+    """Return the buffers of a visit: true cells, marginals, those of pairwise steps."""
     n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
+    n_factors = g.factor.shape[0]
     pairwise = (
         np.empty(g.label["n_values"].sum()),
         np.empty(n_cells),
-        np.zeros(n_labels, dtype=np.int64),
-        np.zeros(n_labels, dtype=np.int64),
+        np.zeros(g.label.shape[0], dtype=np.int64),
+        np.empty(n_factors, dtype=np.int64),
+        np.empty(n_factors, dtype=np.int64),
     )
-    return np.empty(n_cells), pairwise
+    return np.empty(n_factors, dtype=np.int64), np.empty(n_cells), pairwise
 
 
 @njit(cache=True, nogil=True)
 def _visit(scores, norm, i, problem, state, messages, change, work):
-    """Improve example i, given F_i in `scores`; return the gain of the dual objective.
+    """Improve example i, given F_i in `scores`; return whether it moved.
 
-    `state` is (dual_coef, gaps): row i of dual_coef is improved, gaps[i] becomes the
-    gap before the visit. `change` gets the row's movement, unless the gain is zero.
+    `state` is (dual_coef, intercept, hinge): row i of dual_coef is improved, and
+    hinge[i] becomes the margin violation before the visit. `change` gets the row's
+    movement, unless there is none. The scores are overwritten.
     """
     g, loss, Y, settings = problem
-    dual_coef, gaps = state
-    marginals, pairwise_work = work
-    add_loss(scores, g, Y[i], loss)
-    _load_marginals(dual_coef[i], g, Y[i], settings[0], marginals)
+    dual_coef, _, hinge = state
+    true_cells, marginals, pairwise_work = work
+    C = settings[0]
+    _find_cells(g, Y[i], true_cells)
+    true_score = _pick(scores, true_cells)
+    add_loss(scores, g, true_cells, loss)
+    _load_marginals(dual_coef[i], true_cells, C, marginals)
     if messages is None:
-        gaps[i], gain = _pairwise_visit(
+        best, moved = _pairwise_visit(
             scores, marginals, g, norm, settings, pairwise_work
         )
     else:
-        gaps[i], gain = _frank_wolfe_visit(
-            scores, marginals, g, norm, settings, messages
-        )
-    if gain > 0.0:
-        _store_marginals(marginals, g, Y[i], settings[0], dual_coef[i], change)
-    return gain
+        best, moved = _frank_wolfe_visit(scores, marginals, g, norm, settings, messages)
+    hinge[i] = max(best - true_score, 0.0)
+    if moved:
+        _store_marginals(marginals, true_cells, C, dual_coef[i], change)
+    return moved
 
 
 @njit(cache=True, nogil=True)
-def block_pass(block, scores, gram, problem, state, messages, change):
-    """Visit the examples of a block one after the other; return the gain of the dual.
+def block_pass(block, scores, gram, problem, state, messages, change, scaling):
+    """Visit the examples of a block one after the other.
 
-    scores (b, n_cells) are F for the block as it was before the pass, and gram (b, b)
-    its kernel matrix: earlier changes inside the block are added through it, so the
-    iterates are those of visiting one example at a time. `state` is as in `_visit`;
-    change (b, n_cells) becomes the movement of the block's rows.
+    scores (b, n_cells) are the block's rows times the weights as they were before the
+    pass, and gram (b, b) its kernel matrix, both without the constant feature: earlier
+    changes inside the block are added through it, so the iterates are those of visiting
+    one example at a time. `state` is as in `_visit`; scaling is (factor by which a
+    change of the dual variables enters the weights, constant feature). The intercept
+    is updated; change (b, n_cells) becomes what is to be added to the weights. On
+    return scores hold what they were at each visit.
     """
+    scale, constant = scaling
+    intercept = state[1]
+    n_cells = scores.shape[1]
     work = visit_work(problem[0])
+    augmented = np.empty(n_cells)
     moved = np.zeros(block.shape[0], dtype=np.bool_)
-    total = 0.0
-    change[:] = 0.0
     for r in range(block.shape[0]):
+        for c in range(n_cells):
+            scores[r, c] += constant * intercept[c]
         for p in range(r):
-            if moved[p] and gram[r, p] != 0.0:
-                for c in range(scores.shape[1]):
+            if moved[p]:
+                for c in range(n_cells):
                     scores[r, c] += gram[r, p] * change[p, c]
-        gain = _visit(
-            scores[r], gram[r, r], block[r], problem, state, messages, change[r], work
+        augmented[:] = scores[r]
+        norm = scale * (gram[r, r] + constant * constant)
+        moved[r] = _visit(
+            augmented, norm, block[r], problem, state, messages, change[r], work
         )
-        moved[r] = gain > 0.0
-        total += gain
-    return total
+        if moved[r]:
+            for c in range(n_cells):
+                change[r, c] *= scale
+                intercept[c] += constant * change[r, c]
+        else:
+            change[r] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def sparse_pass(order, rows, weights, problem, state, messages):
-    """Visit examples in the linear form with sparse features; return the gain.
+def absorb_rows(block, scores, change, weights, squared_norms):
+    """Add the change of a block to the rows of the weights, in the kernel form.
 
-    rows are the CSR arrays (data, indices, indptr), the features' squared norms and
-    the constant feature; weights are W (n_features, n_cells) and the intercept
-    (n_cells,), both updated in place. The cost follows the non-zeros, and in the
-    update only the cells that moved.
+    squared_norms[i] becomes <F_i, A_i> as of the visit.
     """
-    data, indices, indptr, norms, constant = rows
-    coef, intercept = weights
+    for r in range(block.shape[0]):
+        i = block[r]
+        total = 0.0
+        for c in range(weights.shape[1]):
+            total += scores[r, c] * weights[i, c]
+            weights[i, c] += change[r, c]
+        squared_norms[i] = total
+
+
+@njit(cache=True, nogil=True)
+def sparse_pass(order, rows, weights, problem, state, messages, scaling):
+    """Visit examples in the linear form with sparse features.
+
+    rows are the CSR arrays (data, indices, indptr); the weights (n_features, n_cells)
+    are updated, and so is the intercept. Other arguments as in `block_pass`. The cost
+    follows the non-zeros, and in the update only the cells that moved.
+    """
+    data, indices, indptr = rows
+    scale, constant = scaling
+    intercept = state[1]
     n_cells = intercept.shape[0]
     work = visit_work(problem[0])
     scores = np.empty(n_cells)
     change = np.empty(n_cells)
-    moved = np.empty(n_cells, dtype=np.int64)
-    total = 0.0
+    cells = np.empty(n_cells, dtype=np.int64)
     for i in order:
         scores[:] = constant * intercept
+        norm = constant * constant
         for s in range(indptr[i], indptr[i + 1]):
-            x, row = data[s], coef[indices[s]]
+            x, row = data[s], weights[indices[s]]
+            norm += x * x
             for c in range(n_cells):
                 scores[c] += x * row[c]
-        gain = _visit(scores, norms[i], i, problem, state, messages, change, work)
-        if gain <= 0.0:
+        if not _visit(scores, scale * norm, i, problem, state, messages, change, work):
             continue
-        total += gain
-        n_moved = 0
+        n_changed = 0
         for c in range(n_cells):
             if change[c] != 0.0:
-                moved[n_moved] = c
-                n_moved += 1
-                intercept[c] += constant * change[c]
+                change[n_changed] = scale * change[c]
+                cells[n_changed] = c
+                intercept[c] += constant * change[n_changed]
+                n_changed += 1
         for s in range(indptr[i], indptr[i + 1]):
-            x, row = data[s], coef[indices[s]]
-            for r in range(n_moved):
-                row[moved[r]] += x * change[moved[r]]
-    return total
+            x, row = data[s], weights[indices[s]]
+            for r in range(n_changed):
+                row[cells[r]] += x * change[r]
 
 
 @njit(cache=True, nogil=True)
 def _upper_bound(scores, g, messages, work):
     """Return the best score of a labelling, or on cycles a bound on it."""
+    upward, _, labels, _, _ = work
     if messages is None:
-        upward, _, labels, _ = work
         bound = forest_max_sum(scores, g, upward, labels)
     else:
         messages[:] = 0.0
         _, bound = tree_reweighted(
-            scores, g, CERTIFYING_SWEEPS, messages, work[2], message_work(g)
+            scores, g, CERTIFYING_SWEEPS, messages, labels, message_work(g)
         )
     return bound
 
 
 @njit(cache=True, nogil=True)
-def certify_rows(scores, block, problem, state, messages):
-    """Return the block's share of the dual objective; write its exact gaps.
+def hinge_rows(scores, block, problem, hinge, messages):
+    """Write the margin violations of a block, given its F (overwritten).
 
-        D = sum_i <loss_i, mu_i> - 1/2 <F_i, A_i>
-        g_i = C max_y <loss_i + F_i, U(y)> - <loss_i + F_i, mu_i>
+        hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
 
-    with the maximum replaced by an upper bound on graphs with cycles. `scores` holds
-    F for the rows and is overwritten.
+    with the maximum replaced by an upper bound on graphs with cycles.
     """
-    g, loss, Y, settings = problem
-    dual_coef, gaps = state
-    C = settings[0]
-    marginals, work = visit_work(g)
-    objective = 0.0
+    g, loss, Y, _ = problem
+    true_cells, _, work = visit_work(g)
     for r in range(block.shape[0]):
         i = block[r]
-        _load_marginals(dual_coef[i], g, Y[i], C, marginals)
-        for c in range(marginals.shape[0]):
-            objective -= scores[r, c] * (marginals[c] + 0.5 * dual_coef[i, c])
-        add_loss(scores[r], g, Y[i], loss)
-        held = 0.0
-        for c in range(marginals.shape[0]):
-            held += scores[r, c] * marginals[c]
-        objective += held
-        gaps[i] = max(C * _upper_bound(scores[r], g, messages, work) - held, 0.0)
-    return objective
+        _find_cells(g, Y[i], true_cells)
+        true_score = _pick(scores[r], true_cells)
+        add_loss(scores[r], g, true_cells, loss)
+        bound = _upper_bound(scores[r], g, messages, work)
+        hinge[i] = max(bound - true_score, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def expected_loss(dual_coef, problem):
+    """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
+
+    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
+    """
+    g, loss, Y, _ = problem
+    true_cells, losses, _ = visit_work(g)
+    total = 0.0
+    for i in range(dual_coef.shape[0]):
+        losses[:] = 0.0
+        _find_cells(g, Y[i], true_cells)
+        add_loss(losses, g, true_cells, loss)
+        for c in range(losses.shape[0]):
+            total -= losses[c] * dual_coef[i, c]
+    return total

@@ -199,7 +199,14 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.gap_history_ = [model.gaps for model in models]
         self.n_iter_ = np.array([len(model.gaps) - 1 for model in models])
         self._average(models)
-        self._warn_if_not_converged(models)
+        n_short = sum(not model.converged for model in models)
+        if n_short:
+            relative = self.duality_gap_ / self.dual_objective_
+            warn_not_converged(
+                f"{n_short} of {n_estimators} members stopped after {self.max_iter} "
+                f"passes with a duality gap of up to {relative.max():.2g} of the dual "
+                f"objective; tol is {self.tol:g}"
+            )
         return self
 
     def _member(self, model: Model) -> MMCRFClassifier:
@@ -237,16 +244,6 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             self.coef_ = weights
         else:
             self.dual_coef_ = weights
-
-    def _warn_if_not_converged(self, models: list[Model]) -> None:
-        n_short = sum(not model.converged for model in models)
-        if n_short:
-            relative = self.duality_gap_ / self.dual_objective_
-            warn_not_converged(
-                f"{n_short} of {len(models)} members stopped after {self.max_iter} "
-                f"passes with a duality gap of up to {relative.max():.2g} of the dual "
-                f"objective; tol is {self.tol:g}"
-            )
 
     @property
     def _member_factors(self) -> list[FactorGraph]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -37,7 +36,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False)
 class LabelGraph:
     """An undirected graph whose nodes are the labels 0, ..., n_labels - 1.
 
@@ -58,11 +56,9 @@ class LabelGraph:
     (True, 2)
     """
 
-    n_labels: int
-    edges: NDArray[np.intp] = field()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", _canonical_edges(self.edges, self.n_labels))
+    def __init__(self, n_labels: int, edges: ArrayLike) -> None:
+        self.n_labels = n_labels
+        self.edges = _canonical_edges(edges, n_labels)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -521,7 +517,6 @@ class FactorArrays(NamedTuple):
     incident: NDArray[np.int64]  # (2 * n_edges,) the edges at each label
 
 
-@dataclass(frozen=True, eq=False)
 class FactorGraph:
     """The factors of a graph over labels with given numbers of values.
 
@@ -547,18 +542,18 @@ class FactorGraph:
     [[5, 6]]
     """
 
-    graph: LabelGraph
-    n_values: NDArray[np.intp] = field()
-    unary_labels: NDArray[np.intp] | None = None
-
-    def __post_init__(self) -> None:
-        n_values = np.asarray(self.n_values, dtype=np.intp)
-        unary_labels = self.unary_labels
+    def __init__(
+        self,
+        graph: LabelGraph,
+        n_values: ArrayLike,
+        unary_labels: ArrayLike | None = None,
+    ) -> None:
         if unary_labels is None:
-            unary_labels = np.flatnonzero(self.graph.degrees == 0)
-        object.__setattr__(self, "n_values", n_values)
-        object.__setattr__(self, "unary_labels", np.asarray(unary_labels, np.intp))
-        _check_size(len(n_values), self.graph.n_labels)
+            unary_labels = np.flatnonzero(graph.degrees == 0)
+        self.graph = graph
+        self.n_values = np.asarray(n_values, dtype=np.intp)
+        self.unary_labels = np.asarray(unary_labels, dtype=np.intp)
+        _check_size(len(self.n_values), graph.n_labels)
 
     @property
     def n_labels(self) -> int:

@@ -76,7 +76,7 @@ def train(
     found = solve(form, problem, rng, tol=settings.tol, max_iter=settings.max_iter)
     return Model(
         graph=graph,
-        weights=found.dual_coef if found.coef is None else found.coef,
+        weights=found.weights,
         intercept=found.intercept,
         dual_objective=found.dual_objective,
         gaps=found.gaps,
@@ -483,7 +483,8 @@ def find_decoder(name: str) -> Any:
 def warn_not_converged(what: str) -> None:
     """Warn that training stopped short of its tolerance."""
     warnings.warn(
-        f"Training did not converge: {what}. Raise max_iter, or tol.",
+        f"Training did not converge: {what}. Raise max_iter or tol, lower C, or scale "
+        "the features (normalize_kernel=True, or a scaler before).",
         ConvergenceWarning,
         stacklevel=3,
     )
