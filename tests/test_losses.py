@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import FORESTS, factor_graphs, random_graph
+from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest import _compiled
 from spanforest.graphs import FactorGraph, LabelGraph
 from spanforest.losses import LOSSES, FactorLoss, edge_loss, find_loss, hamming_loss
+from spanforest.solvers import Problem, compiled_problem
 
 any_kind = st.sampled_from([*FORESTS, random_graph])
 any_factors = factor_graphs(any_kind, max_labels=4, extra_unary=True)
@@ -24,18 +25,35 @@ def all_labellings(factors):
     return np.array(list(np.ndindex(*factors.n_values)))
 
 
-def loss_tables(factors, loss, y):
-    """What the solver adds to the scores of an example whose labels are y."""
-    cells = np.zeros(factors.n_cells)
-    _compiled.add_loss(cells, factors.arrays, y.astype(np.int32), loss)
-    return cells
+def decomposed(factors, loss, y, z):
+    """The three weighted indicators of every factor, by the definition."""
+    parts = [*factors.graph.edges.tolist(), *([j] for j in factors.unary_labels)]
+    values = []
+    for f, part in enumerate(parts):
+        first, *second = (y[j] != z[j] for j in part)
+        second = any(second)
+        values.append(
+            loss.joint[f] * (first or second)
+            + loss.first[f] * first
+            + loss.second[f] * second
+        )
+    return np.array(values)
 
 
 def loss_of_pairs(factors, loss):
-    """The decomposed loss of every pair of labellings, from its tables."""
+    """The decomposed loss of every pair of labellings."""
     Z = all_labellings(factors)
-    picked = factors.cells(Z)
-    return np.array([loss_tables(factors, loss, y)[picked].sum(axis=1) for y in Z])
+    return np.array([[decomposed(factors, loss, y, z).sum() for z in Z] for y in Z])
+
+
+def compiled_tables(factors, loss, y, scores):
+    """The scores after the solver added the loss against the labels y."""
+    problem = Problem(factors, loss, np.array([y], dtype=np.int32), C=1.0)
+    _, loss_arrays, *_ = compiled_problem(problem)
+    scores = scores.copy()
+    true_cells = factors.cells([y])[0].astype(np.int64)
+    _compiled.add_loss(scores, factors.arrays, true_cells, loss_arrays)
+    return scores
 
 
 def wrong_factors(factors, y, z):
@@ -73,36 +91,24 @@ def test_a_loss_is_symmetric_and_zero_only_at_the_truth(factors, name):
     assert (found + np.eye(len(found)) > 0).all()
 
 
-@given(any_factors, st.integers(0, 2**32 - 1))
+@given(any_factors, seeds)
 @settings(deadline=None)
-def test_tables_are_the_three_weighted_indicators_of_any_loss(factors, seed):
+def test_the_solver_adds_the_decomposed_loss_to_the_scores(factors, seed):
     rng = np.random.default_rng(seed)
     loss = FactorLoss(*rng.random((3, factors.n_factors)))
     y = rng.integers(factors.n_values)
-    tables = loss_tables(factors, loss, y)
-    pairs = [(u, v) for u, v in factors.graph.edges.tolist()]
+    scores = rng.normal(size=factors.n_cells)
+    added = compiled_tables(factors, loss, y, scores) - scores
     for z in all_labellings(factors):
-        for f, c in enumerate(factors.cells([z])[0]):
-            if f < len(pairs):
-                u, v = pairs[f]
-                first, second = y[u] != z[u], y[v] != z[v]
-            else:
-                j = factors.unary_labels[f - len(pairs)]
-                first, second = y[j] != z[j], False
-            expected = (
-                loss.joint[f] * (first or second)
-                + loss.first[f] * first
-                + loss.second[f] * second
-            )
-            assert_allclose(tables[c], expected, atol=1e-12)
+        expected = decomposed(factors, loss, y, z)
+        assert_allclose(added[factors.cells([z])[0]], expected, atol=1e-12)
 
 
-def test_the_loss_is_added_to_the_scores():
+def test_the_edge_loss_is_added_exactly():
     factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
     scores = np.array([1.0, 2.0, 3.0, 4.0])
-    loss = make_loss("edge", factors)
-    _compiled.add_loss(scores, factors.arrays, np.array([0, 1], np.int32), loss)
-    assert scores.tolist() == [2.0, 2.0, 4.0, 5.0]
+    found = compiled_tables(factors, make_loss("edge", factors), [0, 1], scores)
+    assert found.tolist() == [2.0, 2.0, 4.0, 5.0]
 
 
 @pytest.mark.parametrize("loss", [edge_loss, hamming_loss])

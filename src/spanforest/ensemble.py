@@ -197,7 +197,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.duality_gap_ = np.array([model.gaps[-1] for model in models])
         self.dual_objective_ = np.array([model.dual_objective for model in models])
         self.gap_history_ = [model.gaps for model in models]
-        self.n_iter_ = np.array([len(model.gaps) - 1 for model in models])
+        self.n_iter_ = np.array([len(model.gaps) for model in models])
         self._average(models)
         n_short = sum(not model.converged for model in models)
         if n_short:

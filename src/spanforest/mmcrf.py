@@ -87,6 +87,8 @@ def train(
 class GraphClassifier(ClassifierMixin, BaseEstimator):
     """What classifiers on output graphs share: data in, kernels, labels out."""
 
+    label_names_: Any
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
@@ -146,7 +148,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Check X and y, set the attributes that describe them, build the kernel."""
         spec = self._kernel_spec
         for name in ("coef_", "dual_coef_", "X_fit_"):  # of a fit with another kernel
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         X = validate_data(
             self,
             X,
@@ -316,7 +318,8 @@ class MMCRFClassifier(GraphClassifier):
         Primal minus dual objective, computed exactly at the end (on a graph with
         cycles, an upper bound on it).
     gap_history_ : ndarray
-        Estimate of the gap after every pass; the last entry is `duality_gap_`.
+        The gap after every pass: an estimate where it was far from `tol`; the last
+        entry is `duality_gap_`.
     n_iter_ : int
         Number of passes made.
     n_features_in_ : int
@@ -417,7 +420,7 @@ class MMCRFClassifier(GraphClassifier):
         self.dual_objective_ = model.dual_objective
         self.gap_history_ = model.gaps
         self.duality_gap_ = float(model.gaps[-1])
-        self.n_iter_ = len(model.gaps) - 1
+        self.n_iter_ = len(model.gaps)
 
     @property
     def _factors(self) -> FactorGraph:

@@ -11,6 +11,9 @@ Three ideas, each in a few lines:
   search on one row of A.
 * *Acceleration.* Scores are computed not from A but from an average of the A's of past
   epochs (`Acceleration`), which is dual feasible too, and is the solution returned.
+
+The result is certified: the gap between primal and dual objective at the returned point
+is computed from scores that are all of the same moment.
 """
 
 from __future__ import annotations
@@ -35,9 +38,8 @@ __all__ = [
     "solve",
 ]
 
-BLOCK_SIZE = 64
+BLOCK_SIZE = 64  # examples per matrix product
 STEPS_PER_VISIT = 3
-KAPPA = 3.0  # weight of the proximal term; 0 turns acceleration off
 
 
 class Problem(NamedTuple):
@@ -64,13 +66,13 @@ class Solution(NamedTuple):
     weights: NDArray[np.float64]  # A in the kernel form, W = X^T A in a linear form
     intercept: NDArray[np.float64]  # (n_cells,)
     dual_objective: float
-    gaps: NDArray[np.float64]  # primal minus dual: an estimate per epoch, then exact
+    gaps: NDArray[np.float64]  # primal minus dual after every epoch; exact at the last
     tol: float
 
     @property
     def n_iter(self) -> int:
         """Number of epochs."""
-        return len(self.gaps) - 1
+        return len(self.gaps)
 
     @property
     def gap(self) -> float:
@@ -235,37 +237,74 @@ def linear_form(X: Any, n_cells: int, fit_intercept: bool = False) -> _Form:
 
 
 class Acceleration:
-    """Nesterov's momentum over epochs, on everything that is linear in A.
+    """Smooths the dual variables over epochs, and everything that is linear in them.
 
     The primal is solved as a sequence of proximal problems, each with the term
-    κ/2 ‖w - z‖² and given one epoch (Catalyst: Lin, Mairal & Harchaoui 2015). Their
-    solutions are w = (X^T A + κ z) / (1 + κ): visits see a kernel divided by 1 + κ and
-    take longer steps. The next centre z is extrapolated from the last two w.
+    κ/2 ‖w - z‖² and given one epoch, where the centre z is extrapolated from the
+    solutions before (Catalyst: Lin, Mairal & Harchaoui 2015). In the dual this is two
+    exponential averages in a row, with ρ = 1 - (1 + κ)^(-1/2) and A_k the dual
+    variables after epoch k:
 
-    With the momentum used here, w belongs to an average of the A's of past epochs with
-    weights proportional to (n + 1) ρ^n, n epochs ago, ρ = 1 - (1 + κ)^(-1/2): none is
-    negative, so the average is dual feasible.
+        once_k  = ρ once_(k-1)  + (1 - ρ) A_k
+        twice_k = ρ twice_(k-1) + (1 - ρ) once_k
 
-    `values` are updated in place: the weights, and whatever else is to be averaged.
+    Scores are computed from the second average. During an epoch a change of A enters
+    it times `scale` = (1 - ρ)² = 1 / (1 + κ), so that visits see a flatter objective
+    and take longer steps. An average of dual feasible points is dual feasible.
+
+    `values` holds the images of the second average and is updated in place; before the
+    first epoch all are zero.
     """
 
-    def __init__(self, values: list[NDArray[np.float64]], kappa: float) -> None:
+    def __init__(self, values: list[NDArray[np.float64]]) -> None:
         self.values = values
-        self.scale = 1.0 / (1.0 + kappa)
-        root = np.sqrt(self.scale)
-        self.momentum = (1.0 - root) / (1.0 + root)
-        self.before = [value.copy() for value in values]
-        self.centre = [value.copy() for value in values]
+        self.rho, self.scale = 0.0, 1.0
+        self.once = [np.zeros_like(value) for value in values]
+        self.past = [np.zeros_like(value) for value in values]  # value - scale * A
 
-    def advance(self) -> None:
-        """Move the centre, and the values with it."""
-        for value, before, centre in zip(
-            self.values, self.before, self.centre, strict=True
-        ):
-            next_centre = value + self.momentum * (value - before)
-            before[...] = value
-            value += (1.0 - self.scale) * (next_centre - centre)
-            centre[...] = next_centre
+    def advance(self, kappa: float) -> None:
+        """Begin an epoch with a new κ."""
+        rho = 1.0 - 1.0 / np.sqrt(1.0 + kappa)
+        scale = (1.0 - rho) ** 2
+        for value, once, past in zip(self.values, self.once, self.past, strict=True):
+            latest = (value - past) / self.scale
+            once *= self.rho
+            once += (1.0 - self.rho) * latest
+            past[...] = rho * value + (1.0 - rho) * rho * once
+            value[...] = past + scale * latest
+        self.rho, self.scale = rho, scale
+
+
+class Pace:
+    """Chooses κ: more every epoch, up to a cap; less when the gap no longer shrinks.
+
+    How much smoothing pays was measured: the longer training takes, the more; and more
+    where ½‖w‖² is a small part of the objective, as with noisy labels.
+    """
+
+    PATIENCE = 10  # epochs without a new smallest gap
+
+    def __init__(self) -> None:
+        self.limit = 20.0
+        self.n_epochs = 0
+        self.best_gap = np.inf
+        self.best_epoch = 0
+
+    def observe(self, gap: float) -> None:
+        """Take note of the gap after an epoch."""
+        self.n_epochs += 1
+        if gap < self.best_gap:
+            self.best_gap, self.best_epoch = gap, self.n_epochs
+        elif self.n_epochs - self.best_epoch >= self.PATIENCE:
+            self.limit *= 0.5
+            self.best_epoch = self.n_epochs
+
+    def kappa(self, dual: float, squared_norm: float) -> float:
+        """Return κ for the next epoch."""
+        cap = self.limit
+        if squared_norm > 0.0:
+            cap = min(cap, max(3.0 * dual / squared_norm, 3.5))
+        return min(cap, 0.5 * self.n_epochs)
 
 
 def solve(
@@ -309,28 +348,29 @@ def solve(
         messages = np.empty(problem.factors.n_messages)
     n_samples = len(problem.Y)
     hinge = np.zeros(n_samples)
-    latest_loss = 0.0  # <loss, mu> of A; `loss` is that of the averaged A
+    latest_loss = 0.0  # <loss, mu> of A; `loss` is that of the smoothed A
     loss = np.zeros(())
-    acceleration = Acceleration([form.weights, form.intercept, loss], KAPPA)
-
+    acceleration = Acceleration([form.weights, form.intercept, loss])
+    pace = Pace()
     history: list[float] = []
+    dual = 0.0
     certified = False
     while not certified and len(history) < max_iter:
-        if history:
-            acceleration.advance()
+        acceleration.advance(pace.kappa(dual, form.squared_norm()))
         order = rng.permutation(n_samples)
         form.epoch(order, compiled, hinge, messages, acceleration.scale)
         expected_loss = _compiled.expected_loss(form.dual_coef, compiled)
         loss += acceleration.scale * (expected_loss - latest_loss)
         latest_loss = expected_loss
         dual, gap = _dual_and_gap(form, loss, problem.C * hinge.sum())
-        history.append(gap)
-        if gap <= tol * dual or len(history) == max_iter:
+        if gap <= tol * dual or len(history) + 1 == max_iter:
             # the violations were those of different moments: look again at one
             _measure_hinge(form, compiled, hinge, messages)
             dual, gap = _dual_and_gap(form, loss, problem.C * hinge.sum())
             certified = gap <= tol * dual
-    return Solution(form.weights, form.intercept, dual, np.array([*history, gap]), tol)
+        history.append(gap)
+        pace.observe(gap)
+    return Solution(form.weights, form.intercept, dual, np.array(history), tol)
 
 
 def compiled_problem(problem: Problem) -> tuple:
