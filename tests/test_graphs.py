@@ -609,7 +609,7 @@ def test_the_number_of_labellings_does_not_overflow():
 
 
 def test_factors_need_as_many_numbers_of_values_as_labels():
-    with pytest.raises(ValueError, match="2 nodes, one per label; it has 3"):
+    with pytest.raises(ValueError, match="one number per label of the graph, 3; got 2"):
         FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2])
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from numba import njit
 
 ENOUGH = 0.01  # a visit ends when a step promises this share of the first one's
-NEGLIGIBLE = 1e-12  # marginals below this share of C are rounding errors of zero
+NEGLIGIBLE = 1e-14  # marginals below this share of C are rounding errors of zero
+FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
+TIE = 1e-12  # relative; closer scores are tied, so that rounding decides nothing
 TRAINING_SWEEPS = 20  # of message passing, per step on a graph with cycles
 CERTIFYING_SWEEPS = 200
 
@@ -79,7 +81,8 @@ def forest_max_sum(scores, g, upward, labels):
 
     Shapes: scores (n_cells,), upward (total number of values,) is overwritten. Labels
     are decided from the roots down, each given its parent, so that ties cannot mix
-    two optima. Ties go to the lower value.
+    two optima. Ties go to the lower value: after an exact line search two labellings
+    tie as a rule, and rounding must not choose between them.
     """
     _upward(scores, g, upward)
     total = 0.0
@@ -92,15 +95,14 @@ def forest_max_sum(scores, g, upward, labels):
         start, step = label["start"], label["child_stride"]
         if has_parent and label["n_values"] == 2:  # the common case
             low = upward[start] + scores[row]
-            labels[j] = upward[start + 1] + scores[row + step] > low
+            high = upward[start + 1] + scores[row + step]
+            labels[j] = high - low > TIE * (abs(low) + abs(high))
             continue
-        best = -np.inf
         choice = 0
-        for b in range(label["n_values"]):
-            value = upward[start + b]
-            if has_parent:
-                value += scores[row + b * step]
-            if value > best:
+        best = upward[start] + (scores[row] if has_parent else 0.0)
+        for b in range(1, label["n_values"]):
+            value = upward[start + b] + (scores[row + b * step] if has_parent else 0.0)
+            if value - best > TIE * (abs(value) + abs(best)):
                 best = value
                 choice = b
         labels[j] = choice
@@ -507,7 +509,7 @@ def _pairwise_visit(scores, marginals, g, norm, settings, work):
         top = forest_max_sum(scores, g, upward, labels)
         _find_cells(g, labels, better)
         for c in range(scores.shape[0]):
-            masked[c] = -scores[c] if marginals[c] > 0.0 else -np.inf
+            masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
         rise = top + forest_max_sum(masked, g, upward, labels)
         _find_cells(g, labels, worse)
         if step == 0:

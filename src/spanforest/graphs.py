@@ -134,11 +134,10 @@ def _canonical_edges(edges: ArrayLike, n_labels: int) -> NDArray[np.intp]:
             f"edges must have shape (n_edges, 2); got {pairs.shape}. "
             "Pass pairs of label numbers such as [(0, 1), (1, 2)]."
         )
-    if not np.array_equal(pairs, pairs.astype(np.intp)):
-        raise ValueError(
-            "edges must hold whole label numbers; got "
-            f"{pairs.dtype} values such as {pairs.ravel()[0]!r}."
-        )
+    if pairs.dtype.kind not in "iu":
+        odd = pairs[~np.isfinite(pairs) | (pairs != np.round(pairs))]
+        if len(odd):
+            raise ValueError(f"edges must hold whole label numbers; found {odd[0]}.")
     pairs = np.sort(pairs.astype(np.intp), axis=1)
     outside = (pairs < 0) | (pairs >= n_labels)
     if outside.any():
@@ -181,9 +180,12 @@ def maximum_spanning_tree(weights: ArrayLike) -> LabelGraph:
     [[0, 1], [1, 2]]
     """
     weights = np.asarray(weights, dtype=float)
-    # SciPy minimises and takes 0 for "no edge": costs of 1 and more keep all edges
-    costs = 1.0 + weights.max() - weights
-    tree = csgraph.minimum_spanning_tree(np.triu(costs, k=1)).tocoo()
+    pairs = np.triu_indices(len(weights), k=1)
+    # SciPy minimises and takes 0 for "no edge": ranks from 1 on keep all edges, and
+    # the order of weights of any size
+    costs = np.zeros_like(weights)
+    costs[pairs] = 1 + np.argsort(np.argsort(-weights[pairs], kind="stable"))
+    tree = csgraph.minimum_spanning_tree(costs).tocoo()
     return LabelGraph(len(weights), np.column_stack([tree.row, tree.col]))
 
 
@@ -343,7 +345,7 @@ def draw_graph(
             raise ValueError(
                 f"graph must be one of {known}, a callable, or a graph; got {graph!r}."
             )
-        graph = GENERATORS[graph]
+        return GENERATORS[graph](n_labels, rng)
     if callable(graph):
         graph = graph(n_labels, rng)
     return as_label_graph(graph, n_labels, label_names)
@@ -429,16 +431,22 @@ def _check_size(found: int, n_labels: int) -> None:
 def _networkx_edges(
     graph: Any, n_labels: int, label_names: Sequence[Any] | None
 ) -> list[tuple[int, int]]:
-    number = {j: j for j in range(n_labels)}
-    if not set(graph.nodes) <= set(number) and label_names is not None:
-        number = {name: j for j, name in enumerate(label_names)}
+    number: dict[Any, int] = {j: j for j in range(n_labels)}
+    names = (
+        {} if label_names is None else {name: j for j, name in enumerate(label_names)}
+    )
+    if any(node in names and node not in number for node in graph.nodes):
+        number = names
     strangers = [node for node in graph.nodes if node not in number]
     if strangers:
         raise ValueError(
             f"the nodes of the graph must be 0 to {n_labels - 1} or the label names; "
             f"found {strangers[0]!r}."
         )
-    return [(number[u], number[v]) for u, v in graph.edges()]
+    edges = [(number[u], number[v]) for u, v in graph.edges()]
+    if graph.is_directed():  # an arrow each way is one edge
+        edges = sorted({(min(edge), max(edge)) for edge in edges})
+    return edges
 
 
 def _from_array(graph: Any, n_labels: int) -> LabelGraph:
@@ -553,7 +561,11 @@ class FactorGraph:
         self.graph = graph
         self.n_values = np.asarray(n_values, dtype=np.intp)
         self.unary_labels = np.asarray(unary_labels, dtype=np.intp)
-        _check_size(len(self.n_values), graph.n_labels)
+        if len(self.n_values) != graph.n_labels:
+            raise ValueError(
+                f"n_values must hold one number per label of the graph, "
+                f"{graph.n_labels}; got {len(self.n_values)}."
+            )
 
     @property
     def n_labels(self) -> int:

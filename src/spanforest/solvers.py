@@ -390,7 +390,8 @@ def _dual_and_gap(
 ) -> tuple[float, float]:
     """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + penalty."""
     squared_norm = form.squared_norm()
-    return float(loss) - 0.5 * squared_norm, squared_norm + penalty - float(loss)
+    gap = squared_norm + penalty - float(loss)
+    return float(loss) - 0.5 * squared_norm, max(gap, 0.0)  # rounding, or estimates
 
 
 def _measure_hinge(

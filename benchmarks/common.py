@@ -1,0 +1,169 @@
+"""What the benchmarks share: one thread, data, clocks, tables, facts of the machine.
+
+Import it before NumPy: BLAS and OpenMP read their number of threads when loaded.
+"""
+
+import os
+import sys
+
+if "numpy" in sys.modules:
+    raise ImportError("import common before NumPy, or BLAS may use several threads")
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler, normalize
+
+from spanforest.datasets import Dataset, load_dataset
+from spanforest.graphs import FactorGraph, random_spanning_tree
+from spanforest.losses import edge_loss
+from spanforest.solvers import Problem
+
+PACKAGES = ("spanforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
+
+
+# --- data --------------------------------------------------------------------------
+
+
+def load(name: str) -> Dataset:
+    """Return a data set, or leave with a message that says what is missing."""
+    if "SPANFOREST_DATA" not in os.environ:
+        sys.exit("Set SPANFOREST_DATA to the folder that holds the data sets.")
+    try:
+        return load_dataset(name)
+    except FileNotFoundError as error:
+        sys.exit(str(error))
+
+
+def unit_rows(data: Dataset) -> Any:
+    """Return features with rows of unit length: TF-IDF of words, or standardised."""
+    if data.is_text:
+        return TfidfTransformer().fit_transform(data.X)
+    return normalize(StandardScaler().fit_transform(data.X))
+
+
+def gaussian_kernel(data: Dataset) -> np.ndarray:
+    """Return the Gaussian kernel of the standardised features, gamma 1/n_features."""
+    return rbf_kernel(StandardScaler().fit_transform(data.X))
+
+
+def yeast_part(n_samples: int = 1933) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows of yeast, by default four fifths: features, Gaussian kernel, Y."""
+    data = load("yeast")
+    rows = np.random.default_rng(0).permutation(data.n_samples)[:n_samples]
+    return unit_rows(data)[rows], gaussian_kernel(data)[np.ix_(rows, rows)], data.Y[rows]
+
+
+def tree_problem(Y: np.ndarray, C: float = 1.0) -> Problem:
+    """Return the problem of learning binary labels on one random tree."""
+    n_labels = Y.shape[1]
+    tree = random_spanning_tree(n_labels, np.random.default_rng(0))
+    factors = FactorGraph(tree, np.full(n_labels, 2))
+    ends = factors.arrays.factor
+    loss = edge_loss(ends["first"], ends["second"])
+    return Problem(factors, loss, np.ascontiguousarray(Y, dtype=np.int32), C)
+
+
+# --- clocks ------------------------------------------------------------------------
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    """Return the wall time of one call."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def race(
+    ours: Callable[[], Any],
+    reference: Callable[[], Any],
+    repeats: int = 3,
+    before: Callable[[], Any] = lambda: None,
+) -> tuple[float, float]:
+    """Return the median seconds of both.
+
+    They take turns, so that a busy moment of the machine meets both; the call of
+    `before` each run is not timed. Warm them up first: nothing here is thrown away.
+    """
+    times = []
+    for _ in range(repeats):
+        before()
+        mine = seconds(ours)
+        before()
+        times.append((mine, seconds(reference)))
+    return tuple(map(statistics.median, zip(*times, strict=True)))
+
+
+# --- tables ------------------------------------------------------------------------
+
+
+class Comparison(NamedTuple):
+    """A row of a benchmark: our seconds, theirs, and the ratio to reach."""
+
+    what: str
+    ours: float
+    reference: float
+    target: float | None = None
+    speedup: bool = False  # ratio = reference / ours, at least `target`
+
+    def cells(self) -> list[str]:
+        """Return the row as it is printed."""
+        ratio = self.ours / self.reference
+        goal = "-"
+        if self.speedup:
+            ratio = 1.0 / ratio
+        if self.target is not None:
+            met = ratio >= self.target if self.speedup else ratio <= self.target
+            side = "at least" if self.speedup else "at most"
+            goal = f"{side} {self.target:.3g} ({'met' if met else 'missed'})"
+        return [self.what, f"{self.ours:.3g}", f"{self.reference:.3g}"] + [
+            f"{ratio:.2f}",
+            goal,
+        ]
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print Markdown."""
+    print("|", " | ".join(header), "|")
+    print("|" + "---|" * len(header))
+    for row in rows:
+        print("|", " | ".join(map(str, row)), "|")
+
+
+def print_comparisons(rows: Iterable[Comparison]) -> None:
+    """Print comparisons in Markdown."""
+    header = ["what", "seconds, ours", "seconds, reference", "ratio", "target"]
+    print_table(header, [row.cells() for row in rows])
+
+
+# --- machine -----------------------------------------------------------------------
+
+
+def machine_facts() -> dict[str, str]:
+    """Return what the figures depend on; nothing that names the machine."""
+    facts = {
+        "processor": _cpu_model(),
+        "cores": str(os.cpu_count()),
+        "system": platform.system(),
+        "Python": platform.python_version(),
+    }
+    return facts | {name: version(name) for name in PACKAGES}
+
+
+def _cpu_model() -> str:
+    listing = Path("/proc/cpuinfo")
+    if listing.is_file():
+        for line in listing.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()

@@ -1,0 +1,59 @@
+"""One pass over the examples against the bare matrix products it cannot do without."""
+
+import common
+import numpy as np
+
+from spanforest.solvers import DenseForm, KernelForm, compiled_problem, solve
+
+WARM_EPOCHS = 5  # the state: in mid-training
+SCALE = 0.3  # of the acceleration after that many epochs
+REPEATS = 31
+
+
+def compare(what, form, problem, products, target):
+    solve(form, problem, np.random.default_rng(0), tol=1e-9, max_iter=WARM_EPOCHS)
+    state = (form.dual_coef, form.weights, form.intercept)
+    saved = [array.copy() for array in state]
+    order = np.random.default_rng(1).permutation(len(problem.Y))
+    compiled = compiled_problem(problem)
+    hinge = np.zeros(len(order))
+
+    def rewind():
+        for array, value in zip(state, saved, strict=True):
+            array[...] = value
+
+    def epoch():
+        form.epoch(order, compiled, hinge, None, SCALE)
+
+    epoch()
+    times = common.race(epoch, lambda: products(form), REPEATS, before=rewind)
+    return common.Comparison(what, *times, target)
+
+
+def main():
+    X, K, Y = common.yeast_part()
+    problem = common.tree_problem(Y)
+    n_cells = problem.factors.n_cells
+    size = f"{len(Y)} examples, {Y.shape[1]} labels"
+    common.print_comparisons(
+        [
+            compare(
+                f"epoch, kernel form, {size}, against `K @ A`",
+                KernelForm(K, n_cells, fit_intercept=True),
+                problem,
+                lambda form: K @ form.weights,
+                target=1.3,
+            ),
+            compare(
+                f"epoch, linear dense form, {size}, against `X @ W` and `X.T @ A`",
+                DenseForm(X, n_cells, fit_intercept=True),
+                problem,
+                lambda form: (X @ form.weights, X.T @ form.dual_coef),
+                target=3.0,
+            ),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()
