@@ -18,7 +18,7 @@ from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest import solvers
 from spanforest.graphs import FactorGraph, LabelGraph, random_spanning_tree
-from spanforest.losses import FactorLoss, find_loss
+from spanforest.losses import find_loss
 from spanforest.solvers import (
     DenseForm,
     KernelForm,
@@ -416,20 +416,10 @@ def test_marginals_on_a_cycle_are_a_mixture_of_label_sets(task):
 # --- forms -------------------------------------------------------------------------
 
 
-# An exact line search leaves two labellings with equal scores, and rounding decides
-# which of them the next step of the visit takes. So iterates are compared where they
-# are decided: one step per visit, one visit per example, a loss without ties.
+N_EPOCHS = 8
 
 
-def set_constants(monkeypatch, word, value):
-    """Set the solver's module constants with this word in their names."""
-    names = [name for name in vars(solvers) if word in name and name.isupper()]
-    assert names, f"the solver has no {word} constant: how is it set now?"
-    for name in names:
-        monkeypatch.setattr(solvers, name, value)
-
-
-class FirstEpoch(NamedTuple):
+class Iterate(NamedTuple):
     """What must not depend on the form."""
 
     explicit: np.ndarray  # W, with the intercept's row
@@ -437,23 +427,15 @@ class FirstEpoch(NamedTuple):
     gaps: np.ndarray
 
 
-def first_epoch(form, graph, intercept, n=100):
+def iterate(form, graph, intercept, n=100):
     task = make_task(graph, [2, 3, 2], n=n, intercept=intercept)
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, (3, task.factors.n_factors))
-    problem = task.problem._replace(loss=FactorLoss(*weights))
-    data = {
-        KernelForm: task.X @ task.X.T,
-        DenseForm: task.X,
-        SparseForm: sparse.csr_array(task.X),
-    }[form]
-    fresh = form(data, task.factors.n_cells, intercept)
-    found = solve(fresh, problem, np.random.default_rng(0), tol=0, max_iter=1)
+    found = task.solve(form, tol=1e-12, max_iter=N_EPOCHS)
     W = task.X.T @ found.weights if form is KernelForm else found.weights
     W = np.vstack([W, found.intercept])
-    return FirstEpoch(W, found.dual_objective, found.gaps)
+    return Iterate(W, found.dual_objective, found.gaps)
 
 
-def assert_same_epoch(found, expected):
+def assert_same_iterate(found, expected):
     assert_allclose(found.explicit, expected.explicit, atol=1e-8)
     assert_allclose(found.dual_objective, expected.dual_objective)
     assert_allclose(found.gaps[-1], expected.gaps[-1], rtol=1e-6)
@@ -461,22 +443,20 @@ def assert_same_epoch(found, expected):
 
 @pytest.mark.parametrize("graph", [TREE, FOREST, TRIANGLE])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_all_forms_walk_the_same_iterates(graph, intercept, monkeypatch):
-    set_constants(monkeypatch, "STEPS", 1)
-    kernel, dense, csr = (first_epoch(form, graph, intercept) for form in FORMS)
+def test_all_forms_walk_the_same_iterates(graph, intercept):
+    kernel, dense, csr = (iterate(form, graph, intercept) for form in FORMS)
     assert np.abs(kernel.explicit).max() > 0.1
-    assert_same_epoch(dense, kernel)
-    assert_same_epoch(csr, kernel)
+    assert_same_iterate(dense, kernel)
+    assert_same_iterate(csr, kernel)
 
 
 @pytest.mark.parametrize("form", [KernelForm, DenseForm])
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
 def test_block_sizes_do_not_change_the_iterates(graph, form, monkeypatch):
-    set_constants(monkeypatch, "STEPS", 1)
-    expected = first_epoch(form, graph, intercept=True)
+    expected = iterate(form, graph, intercept=True)
     for size in (1, 4, 7, 1000):
-        set_constants(monkeypatch, "BLOCK", size)
-        assert_same_epoch(first_epoch(form, graph, intercept=True), expected)
+        monkeypatch.setattr(solvers, "BLOCK_SIZE", size)
+        assert_same_iterate(iterate(form, graph, intercept=True), expected)
 
 
 @given(forest_tasks)

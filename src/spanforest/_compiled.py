@@ -224,7 +224,7 @@ def _decide(scores, g, messages, j, decided, labels, work):
                 work[a] += messages[inbox + a]
     choice = 0
     for a in range(1, label["n_values"]):
-        if work[a] > work[choice]:
+        if work[a] - work[choice] > TIE * (abs(work[a]) + abs(work[choice])):
             choice = a
     labels[j] = choice
     decided[j] = True
