@@ -4,8 +4,6 @@ The data is not part of the package: `SPANFOREST_DATA` names the folder that hol
 """
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,20 +83,3 @@ def test_mam_is_no_worse_than_in_the_paper_and_than_its_members(name):
     if name in REACHED:
         assert accuracy >= REACHED[name].multilabel_accuracy, reason
         assert f1 >= REACHED[name].microlabel_f1, reason
-
-
-HEAVY = ["matplotlib", "pandas", "dask", "distributed", "networkx", "rich"]
-
-
-def loaded_after(statement):
-    code = f"import sys; {statement}; print(*[m for m in {HEAVY} if m in sys.modules])"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    return set(run.stdout.split())
-
-
-@pytest.mark.slow
-def test_importing_the_package_loads_nothing_that_only_extras_need():
-    allowed = loaded_after("import sklearn.base, sklearn.metrics")  # pandas, say
-    assert loaded_after("import spanforest") <= allowed

@@ -1,8 +1,28 @@
 """Multilabel classification with ensembles of random output graphs."""
 
-from spanforest.ensemble import RandomGraphEnsembleClassifier
-from spanforest.mmcrf import MMCRFClassifier
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spanforest.ensemble import RandomGraphEnsembleClassifier
+    from spanforest.mmcrf import MMCRFClassifier
 
 __version__ = "0.1.0"
 
 __all__ = ["MMCRFClassifier", "RandomGraphEnsembleClassifier", "__version__"]
+
+_HOMES = {
+    "MMCRFClassifier": "spanforest.mmcrf",
+    "RandomGraphEnsembleClassifier": "spanforest.ensemble",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: scikit-learn takes over a second, and brings pandas along.
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["track"]
+__all__ = ["track", "watch_gap"]
+
+
+def _shown(verbose: bool) -> bool:
+    # rich is an optional extra: no reason to fail without it
+    return verbose and sys.stderr.isatty() and find_spec("rich") is not None
 
 
 def track(
@@ -19,15 +26,36 @@ def track(
     >>> list(track("ab", 2, "letters", verbose=False))
     ['a', 'b']
     """
-    if not verbose or not sys.stderr.isatty():
+    if not _shown(verbose):
         yield from items
         return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress, TimeElapsedColumn
-    except ImportError:  # an optional extra: no reason to fail
-        yield from items
-        return
+    from rich.console import Console
+    from rich.progress import Progress, TimeElapsedColumn
+
     columns = (*Progress.get_default_columns(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield from progress.track(items, total=total, description=description)
+
+
+@contextmanager
+def watch_gap(
+    goal: float, *, verbose: bool
+) -> Iterator[Callable[[int, float], None] | None]:
+    """Give a function of (pass, relative gap) that shows both, or None if silent.
+
+    Examples
+    --------
+    >>> with watch_gap(0.01, verbose=False) as watch:
+    ...     print(watch)
+    None
+    """
+    if not _shown(verbose):
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("training") as status:
+        yield lambda n_passes, gap: status.update(
+            f"pass {n_passes}: duality gap {gap:.2%} of the dual objective, "
+            f"goal {goal:.2%}"
+        )

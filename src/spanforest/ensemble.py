@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # scikit-learn depends on it
 
+from spanforest._progress import track
 from spanforest._validation import check_count, check_option, seed_sequence
 from spanforest.graphs import FactorGraph, consensus_factors, draw_graph
 from spanforest.inference import decode, label_margins
@@ -188,10 +192,12 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         specs = member_graphs(self.graph, n_estimators)
         data = self._read_training_set(X, y)
         seeds = seed_sequence(self.random_state).spawn(n_estimators)
-        models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train_member)(data, spec, self.label_names_, seed, settings)
+        recipe = Recipe(data.is_kernel, self.label_names_, settings)
+        tasks = [
+            delayed(train_member)(data.basis, data.Y, recipe, spec, seed)
             for spec, seed in zip(specs, seeds, strict=True)
-        )
+        ]
+        models = run_members(tasks, data, self.n_jobs, self.verbose > 0)
         self.estimators_ = [self._member(model) for model in models]
         self.graphs_ = [model.graph for model in models]
         self.duality_gap_ = np.array([model.gaps[-1] for model in models])
@@ -369,17 +375,58 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             yield decode(so_far, scores).labels
 
 
+class Recipe(NamedTuple):
+    """What all members share besides the data."""
+
+    is_kernel: bool
+    label_names: Any
+    settings: Settings
+
+
 def train_member(
-    data: TrainingSet,
+    basis: Any,
+    Y: NDArray[np.int32],
+    recipe: Recipe,
     spec: Any,
-    label_names: Any,
     seed: np.random.SeedSequence,
-    settings: Settings,
 ) -> Model:
-    """Draw one member's graph and train it; all its randomness comes from its seed."""
+    """Draw one member's graph and train it; all its randomness comes from its seed.
+
+    The arrays are arguments of their own: a distributed joblib backend then sends them
+    once, not with every task.
+    """
     rng = np.random.default_rng(seed)
-    graph = draw_graph(spec, data.Y, rng, label_names)
-    return train(data, graph, rng, settings)
+    graph = draw_graph(spec, Y, rng, recipe.label_names)
+    return train(TrainingSet(basis, Y, recipe.is_kernel), graph, rng, recipe.settings)
+
+
+def run_members(
+    tasks: list[Any], data: TrainingSet, n_jobs: int | None, verbose: bool
+) -> list[Model]:
+    """Run the tasks by joblib, in threads unless it was told otherwise.
+
+    BLAS gets one thread per member, so that members neither fight for the cores nor
+    depend on `n_jobs` in their last bits.
+    """
+    with threadpool_limits(1, user_api="blas"), _data_on_all_workers(data):
+        parallel = Parallel(
+            n_jobs=n_jobs,
+            prefer="threads",
+            return_as="generator" if verbose else "list",
+        )
+        trained = parallel(tasks)
+        return list(track(trained, len(tasks), "members", verbose=verbose))
+
+
+def _data_on_all_workers(data: TrainingSet) -> AbstractContextManager[Any]:
+    """Return a context in which every Dask worker holds the data, if Dask is used.
+
+    Left to itself joblib puts them on one worker, and they are lost with it.
+    """
+    backend, _ = get_active_backend()
+    if not hasattr(backend, "client"):
+        return nullcontext()
+    return parallel_config("dask", client=backend.client, scatter=[data.basis, data.Y])
 
 
 def member_graphs(graph: Any, n_estimators: int) -> list[Any]:

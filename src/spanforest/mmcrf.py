@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spanforest._progress import watch_gap
 from spanforest._validation import (
     check_count,
     check_number,
@@ -37,9 +38,8 @@ class TrainingSet(NamedTuple):
     """What all members of an ensemble learn from."""
 
     basis: Any  # features (n_samples, n_features), or the kernel matrix
-    is_kernel: bool  # which of the two
-    Y: NDArray[np.int32]  # (n_samples, n_labels) codes
-    n_values: NDArray[np.intp]  # (n_labels,)
+    Y: NDArray[np.int32]  # (n_samples, n_labels) codes: every value occurs
+    is_kernel: bool  # what the basis is
 
 
 class Settings(NamedTuple):
@@ -64,16 +64,27 @@ class Model(NamedTuple):
 
 
 def train(
-    data: TrainingSet, graph: LabelGraph, rng: np.random.Generator, settings: Settings
+    data: TrainingSet,
+    graph: LabelGraph,
+    rng: np.random.Generator,
+    settings: Settings,
+    watch: Callable[[int, float], None] | None = None,
 ) -> Model:
-    """Learn one model on a graph."""
-    factors = FactorGraph(graph, data.n_values)
+    """Learn one model on a graph; `watch` is told of every pass (see `solve`)."""
+    factors = FactorGraph(graph, data.Y.max(axis=0) + 1)
     ends = factors.arrays.factor
     loss = find_loss(settings.loss)(ends["first"], ends["second"])
     problem = Problem(factors, loss, data.Y, settings.C)
     make_form = KernelForm if data.is_kernel else linear_form
     form = make_form(data.basis, factors.n_cells, settings.fit_intercept)
-    found = solve(form, problem, rng, tol=settings.tol, max_iter=settings.max_iter)
+    found = solve(
+        form,
+        problem,
+        rng,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        watch=watch,
+    )
     return Model(
         graph=graph,
         weights=found.weights,
@@ -163,10 +174,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             )
         self.classes_ = self._coding.shared_classes
         self.label_names_ = self._coding.names
-        n_values = self._coding.n_values
         if self._is_linear:
             X = normalize(X) if self.normalize_kernel else X
-            return TrainingSet(X, False, Y, n_values)
+            return TrainingSet(X, Y, is_kernel=False)
         K = spec.matrix(X)
         if callable(self.kernel) or self._is_precomputed:
             K = check_kernel_matrix(K)
@@ -177,7 +187,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             if self.normalize_kernel:
                 diagonal = K.diagonal().copy()
                 K = unit_diagonal(K, diagonal, diagonal, out=K)
-        return TrainingSet(np.ascontiguousarray(K), True, Y, n_values)
+        return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
 
     def _check_precomputed_norms(self, K: NDArray[np.floating]) -> None:
         # at prediction the new examples' own kernel values would be missing
@@ -400,7 +410,8 @@ class MMCRFClassifier(GraphClassifier):
         data = self._read_training_set(X, y)
         rng = np.random.default_rng(seed_sequence(self.random_state))
         graph = draw_graph(self.graph, data.Y, rng, self.label_names_)
-        model = train(data, graph, rng, settings)
+        with watch_gap(settings.tol, verbose=self.verbose > 0) as watch:
+            model = train(data, graph, rng, settings, watch)
         self._store(model)
         if not model.converged:
             warn_not_converged(

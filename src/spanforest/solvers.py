@@ -18,6 +18,7 @@ is computed from scores that are all of the same moment.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -314,6 +315,7 @@ def solve(
     *,
     tol: float = 1e-2,
     max_iter: int = 100,
+    watch: Callable[[int, float], None] | None = None,
 ) -> Solution:
     """Train until the duality gap is at most `tol` times the dual objective.
 
@@ -329,6 +331,8 @@ def solve(
         Relative tolerance.
     max_iter : int
         Most epochs to make.
+    watch : callable, optional
+        Called after every epoch with its number and the gap relative to the dual.
 
     Examples
     --------
@@ -370,6 +374,8 @@ def solve(
             certified = gap <= tol * dual
         history.append(gap)
         pace.observe(gap)
+        if watch is not None:
+            watch(len(history), gap / dual if dual > 0.0 else np.inf)
     return Solution(form.weights, form.intercept, dual, np.array(history), tol)
 
 

@@ -1,0 +1,105 @@
+"""Training on a Dask cluster: the same members, even if a worker dies."""
+
+import os
+import signal
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.preprocessing import normalize
+
+from spanforest import RandomGraphEnsembleClassifier
+from spanforest.ensemble import run_members
+from spanforest.mmcrf import TrainingSet
+
+distributed = pytest.importorskip("distributed", reason="needs the distributed extra")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # of the cluster's own: ports, lost workers
+]
+
+
+@pytest.fixture
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def data():
+    X, Y = make_multilabel_classification(300, 30, n_classes=8, random_state=0)
+    return normalize(X), Y
+
+
+def assert_same_members(found, expected):
+    for one, other in zip(found.estimators_, expected.estimators_, strict=True):
+        assert one.graph_ == other.graph_
+        assert_array_equal(one._weights, other._weights)
+        assert_array_equal(one.intercept_, other.intercept_)
+        assert_array_equal(one.gap_history_, other.gap_history_)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_cluster_trains_the_same_members_bit_by_bit(client, kernel):
+    X, Y = data()
+    ensemble = RandomGraphEnsembleClassifier(6, kernel=kernel, random_state=0)
+    local = clone(ensemble).fit(X, Y)
+    with joblib.parallel_config(backend="dask"):
+        remote = clone(ensemble).fit(X, Y)
+    assert_same_members(remote, local)
+
+
+class Counted:
+    """Data that count how often this process pickles them."""
+
+    n_pickled = 0
+
+    def __reduce__(self):
+        Counted.n_pickled += 1
+        return (bytes, (1000,))
+
+
+def length(data, labels):
+    return len(data)
+
+
+def test_the_data_are_sent_once_and_not_with_every_task(client):
+    counted, labels = Counted(), np.zeros(3)
+    tasks = [joblib.delayed(length)(counted, labels) for _ in range(50)]
+    with joblib.parallel_config(backend="dask"):
+        found = run_members(tasks, TrainingSet(counted, labels, False), None, False)
+    assert found == [1000] * 50
+    assert Counted.n_pickled <= 5  # not once per task
+
+
+def kill_a_worker(client, killed):
+    time.sleep(0.5)  # the fit has begun
+    pid = next(iter(client.run(os.getpid).values()))
+    os.kill(pid, signal.SIGKILL)
+    killed.append(pid)
+
+
+def test_a_killed_worker_is_survived(client):
+    X, Y = data()
+    # hundreds of passes, so that the worker dies in the middle of them
+    settings = {"kernel": "rbf", "tol": 1e-9, "max_iter": 300, "random_state": 0}
+    expected = RandomGraphEnsembleClassifier(12, **settings).fit(X, Y)
+
+    killed = []
+    killer = threading.Thread(target=kill_a_worker, args=(client, killed))
+    killer.start()
+    with joblib.parallel_config(backend="dask"):
+        found = RandomGraphEnsembleClassifier(12, **settings).fit(X, Y)
+    assert killed, "the fit was over before the worker died: make it longer"
+    killer.join()
+    assert_same_members(found, expected)
