@@ -121,16 +121,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> from sklearn.preprocessing import normalize
-    >>> X, Y = make_multilabel_classification(random_state=0)
-    >>> clf = RandomGraphEnsembleClassifier(n_estimators=5, random_state=0)
-    >>> clf = clf.fit(normalize(X), Y)
-    >>> clf.predict(normalize(X[:2]))
-    array([[0, 0, 0, 1, 0],
-           [0, 0, 1, 1, 0]])
-    >>> clf.predict(normalize(X[:2]), aggregation="mve").shape
-    (2, 5)
+    >>> from spanforest import RandomGraphEnsembleClassifier
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> Y = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]]  # the third is their OR
+    >>> clf = RandomGraphEnsembleClassifier(n_estimators=5, C=10, random_state=0)
+    >>> clf.fit(X, Y).predict([[0, 1], [1, 1]])
+    array([[0, 1, 1],
+           [1, 1, 1]])
+    >>> clf.predict([[0, 1]], aggregation="mve")
+    array([[0, 1, 1]])
     """
 
     def __init__(

@@ -349,12 +349,13 @@ class MMCRFClassifier(GraphClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> X, Y = make_multilabel_classification(random_state=0)
-    >>> clf = MMCRFClassifier(graph="chow_liu", random_state=0).fit(X, Y)
-    >>> clf.predict(X[:2])
-    array([[1, 1, 0, 1, 1],
-           [0, 0, 0, 1, 0]])
+    >>> from spanforest import MMCRFClassifier
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> Y = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]]  # the third is their OR
+    >>> clf = MMCRFClassifier(graph=[(0, 2), (1, 2)], C=10, random_state=0).fit(X, Y)
+    >>> clf.predict([[0, 1], [1, 1]])
+    array([[0, 1, 1],
+           [1, 1, 1]])
     >>> bool(clf.duality_gap_ <= 0.01 * clf.dual_objective_)
     True
     """
