@@ -554,33 +554,37 @@ def test_labels_without_an_edge_have_a_unary_factor(factors):
 
 @given(any_factors)
 @settings(deadline=None)
-def test_parents_come_before_children_and_are_joined_to_them(factors):
-    label, order = factors.arrays.label, factors.arrays.order
-    assert sorted(order) == list(range(factors.n_labels))
-    rank = np.argsort(order)
-    children = np.flatnonzero(label["parent"] >= 0)
-    parents = label["parent"][children]
-    assert (rank[parents] < rank[children]).all()
-    assert factors.graph.adjacency.toarray()[parents, children].all()
-    assert (label["parent"] < 0).sum() == factors.graph.n_components
+def test_branches_reach_every_label_once_from_the_roots_down(factors):
+    arrays = factors.arrays
+    assert len(arrays.root) == factors.graph.n_components
+    reached = set(arrays.root.tolist())
+    for branch in arrays.branch:
+        assert int(branch["parent"]) in reached
+        assert int(branch["child"]) not in reached
+        assert factors.graph.adjacency[branch["parent"], branch["child"]]
+        reached.add(int(branch["child"]))
+    assert reached == set(range(factors.n_labels))
+    assert sorted(arrays.order) == list(range(factors.n_labels))
 
 
 @given(any_factors)
 @settings(deadline=None)
-def test_the_table_to_the_parent_is_addressed_as_the_edge_is(factors):
+def test_the_table_of_a_branch_is_addressed_as_the_edge_is(factors):
     Y = np.array(list(np.ndindex(*factors.n_values)))[:50]
     cells = factors.cells(Y)
     edge_number = {tuple(e): f for f, e in enumerate(factors.graph.edges.tolist())}
-    for j, label in enumerate(factors.arrays.label):
-        if label["parent"] < 0:
-            continue
-        ends = tuple(sorted((j, int(label["parent"]))))
+    for branch in factors.arrays.branch:
+        parent, child = int(branch["parent"]), int(branch["child"])
         found = (
-            label["table"]
-            + Y[:, label["parent"]] * label["parent_stride"]
-            + Y[:, j] * label["child_stride"]
+            branch["table"]
+            + Y[:, parent] * branch["parent_stride"]
+            + Y[:, child] * branch["child_stride"]
         )
-        assert_array_equal(found, cells[:, edge_number[ends]])
+        assert_array_equal(found, cells[:, edge_number[tuple(sorted((parent, child)))]])
+        assert branch["n_parent"] == factors.n_values[parent]
+        assert branch["n_child"] == factors.n_values[child]
+        assert branch["parent_start"] == factors.value_start[parent]
+        assert branch["child_start"] == factors.value_start[child]
 
 
 @given(any_factors)

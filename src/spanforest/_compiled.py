@@ -8,7 +8,7 @@ and check nothing: all of that is done above. No fastmath: -inf and ties matter.
 import numpy as np
 from numba import njit
 
-ENOUGH = 0.01  # a visit ends when a step promises this share of the first one's
+ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's
 NEGLIGIBLE = 1e-14  # marginals below this share of C are rounding errors of zero
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 TIE = 1e-12  # relative; closer scores are tied, so that rounding decides nothing
@@ -45,32 +45,35 @@ def labelling_score(scores, g, labels):
 def _upward(scores, g, upward):
     """Fill upward[j, a], the best score of j's subtree if label j takes value a."""
     upward[:] = 0.0
-    for j in range(g.label.shape[0]):
-        label = g.label[j]
-        if label["unary"] >= 0:
-            for a in range(label["n_values"]):
-                upward[label["start"] + a] = scores[label["unary"] + a]
-    for rank in range(g.order.shape[0] - 1, -1, -1):  # leaves first
-        label = g.label[g.order[rank]]
-        if label["parent"] < 0:
-            continue
-        parent = g.label[label["parent"]]
-        mine, theirs = label["start"], parent["start"]
-        row, step = label["table"], label["child_stride"]
-        if label["n_values"] == 2 and parent["n_values"] == 2:  # the common case
-            other_row = row + label["parent_stride"]
+    for f in range(g.incident.shape[0] // 2, g.factor.shape[0]):  # the unary factors
+        factor = g.factor[f]
+        start = g.label[factor["first"]]["start"]
+        for a in range(factor["n_cells"]):
+            upward[start + a] = scores[factor["offset"] + a]
+    for e in range(g.branch.shape[0] - 1, -1, -1):  # leaves first
+        branch = g.branch[e]
+        mine, theirs = branch["child_start"], branch["parent_start"]
+        row, step = branch["table"], branch["child_stride"]
+        if branch["n_child"] == 2 and branch["n_parent"] == 2:  # the common case
+            other_row = row + branch["parent_stride"]
             low, high = upward[mine], upward[mine + 1]
-            upward[theirs] += max(scores[row] + low, scores[row + step] + high)
-            upward[theirs + 1] += max(
-                scores[other_row] + low, scores[other_row + step] + high
-            )
+            off, on = scores[row] + low, scores[row + step] + high
+            upward[theirs] += on if on > off else off
+            off, on = scores[other_row] + low, scores[other_row + step] + high
+            upward[theirs + 1] += on if on > off else off
             continue
-        for a in range(parent["n_values"]):
+        for a in range(branch["n_parent"]):
             best = -np.inf
-            for b in range(label["n_values"]):
+            for b in range(branch["n_child"]):
                 best = max(best, scores[row + b * step] + upward[mine + b])
             upward[theirs + a] += best
-            row += label["parent_stride"]
+            row += branch["parent_stride"]
+
+
+@njit(cache=True, nogil=True)
+def _exceeds(value, best):
+    """Return whether a score is larger by more than rounding."""
+    return value - best > TIE * (abs(value) + abs(best))
 
 
 @njit(cache=True, nogil=True)
@@ -86,28 +89,26 @@ def forest_max_sum(scores, g, upward, labels):
     """
     _upward(scores, g, upward)
     total = 0.0
-    for j in g.order:  # parents first: each is already decided
-        label = g.label[j]
-        has_parent = label["parent"] >= 0
-        row = 0
-        if has_parent:
-            row = label["table"] + labels[label["parent"]] * label["parent_stride"]
-        start, step = label["start"], label["child_stride"]
-        if has_parent and label["n_values"] == 2:  # the common case
-            low = upward[start] + scores[row]
-            high = upward[start + 1] + scores[row + step]
-            labels[j] = high - low > TIE * (abs(low) + abs(high))
-            continue
+    for j in g.root:
+        start = g.label[j]["start"]
         choice = 0
-        best = upward[start] + (scores[row] if has_parent else 0.0)
-        for b in range(1, label["n_values"]):
-            value = upward[start + b] + (scores[row + b * step] if has_parent else 0.0)
-            if value - best > TIE * (abs(value) + abs(best)):
+        for a in range(1, g.label[j]["n_values"]):
+            if _exceeds(upward[start + a], upward[start + choice]):
+                choice = a
+        labels[j] = choice
+        total += upward[start + choice]
+    for e in range(g.branch.shape[0]):  # the parent is already decided
+        branch = g.branch[e]
+        start, step = branch["child_start"], branch["child_stride"]
+        row = branch["table"] + labels[branch["parent"]] * branch["parent_stride"]
+        choice = 0
+        best = scores[row] + upward[start]
+        for b in range(1, branch["n_child"]):
+            value = scores[row + b * step] + upward[start + b]
+            if _exceeds(value, best):
                 best = value
                 choice = b
-        labels[j] = choice
-        if not has_parent:
-            total += best
+        labels[branch["child"]] = choice
     return total
 
 
@@ -126,26 +127,25 @@ def _downward(scores, g, upward, downward):
     Only j's own component counts. Returns the best score over all components.
     """
     total = 0.0
-    for j in g.order:
-        label = g.label[j]
-        start, n_values = label["start"], label["n_values"]
-        if label["parent"] < 0:
-            downward[start : start + n_values] = 0.0
-            total += upward[start : start + n_values].max()
-            continue
-        downward[start : start + n_values] = -np.inf
-        parent = g.label[label["parent"]]
-        for a in range(parent["n_values"]):
-            row = label["table"] + a * label["parent_stride"]
+    for j in g.root:
+        start = g.label[j]["start"]
+        stop = start + g.label[j]["n_values"]
+        downward[start:stop] = 0.0
+        total += upward[start:stop].max()
+    for e in range(g.branch.shape[0]):
+        branch = g.branch[e]
+        mine, step = branch["child_start"], branch["child_stride"]
+        downward[mine : mine + branch["n_child"]] = -np.inf
+        for a in range(branch["n_parent"]):
+            row = branch["table"] + a * branch["parent_stride"]
             message = -np.inf  # what j's subtree had sent up for a
-            for b in range(n_values):
-                cell = row + b * label["child_stride"]
-                message = max(message, scores[cell] + upward[start + b])
-            theirs = parent["start"] + a
+            for b in range(branch["n_child"]):
+                message = max(message, scores[row + b * step] + upward[mine + b])
+            theirs = branch["parent_start"] + a
             rest = downward[theirs] + upward[theirs] - message
-            for b in range(n_values):
-                value = rest + scores[row + b * label["child_stride"]]
-                downward[start + b] = max(downward[start + b], value)
+            for b in range(branch["n_child"]):
+                value = rest + scores[row + b * step]
+                downward[mine + b] = max(downward[mine + b], value)
     return total
 
 
@@ -224,7 +224,7 @@ def _decide(scores, g, messages, j, decided, labels, work):
                 work[a] += messages[inbox + a]
     choice = 0
     for a in range(1, label["n_values"]):
-        if work[a] - work[choice] > TIE * (abs(work[a]) + abs(work[choice])):
+        if _exceeds(work[a], work[choice]):
             choice = a
     labels[j] = choice
     decided[j] = True

@@ -493,10 +493,6 @@ LABEL_FIELDS = _integers(
     "n_values",
     "start",  # where its values stand among the values of all labels
     "unary",  # first cell of its unary factor, or -1
-    "parent",  # -1 at a root
-    "table",  # first cell of the edge to the parent, or -1
-    "parent_stride",  # cells between two values of the parent in that table
-    "child_stride",  # cells between two values of the label in that table
     "incident_start",  # where its edges stand in `incident`
     "incident_stop",
 )
@@ -508,6 +504,17 @@ FACTOR_FIELDS = _integers(
     "n_cells",
     "to_first",  # where the message into the first label starts
     "to_second",
+)
+BRANCH_FIELDS = _integers(
+    "parent",  # the label towards the root
+    "n_parent",  # its values,
+    "parent_start",  # where they stand among the values of all labels,
+    "parent_stride",  # and cells between two of them
+    "child",  # the same of the label away from the root
+    "n_child",
+    "child_start",
+    "child_stride",
+    "table",  # first cell
 )
 
 
@@ -521,6 +528,8 @@ class FactorArrays(NamedTuple):
 
     label: NDArray[np.void]  # (n_labels,) records of LABEL_FIELDS
     factor: NDArray[np.void]  # (n_factors,) records of FACTOR_FIELDS
+    branch: NDArray[np.void]  # the edges of a spanning forest, from the roots down
+    root: NDArray[np.int64]  # (n_components,) its roots
     order: NDArray[np.int64]  # (n_labels,) breadth first: parents before children
     incident: NDArray[np.int64]  # (2 * n_edges,) the edges at each label
 
@@ -642,14 +651,19 @@ class FactorGraph:
         incident = np.tile(np.arange(n_edges), 2)[by_label]
 
         order, parent, parent_edge = _breadth_first(self.graph)
-        label["parent"] = parent
-        child = np.flatnonzero(parent >= 0)
-        up = factor[parent_edge[child]]
-        label["table"][child] = up["offset"]
-        is_second = up["second"] == child
-        label["parent_stride"][child] = np.where(is_second, up["n_second"], 1)
-        label["child_stride"][child] = np.where(is_second, 1, up["n_second"])
-        return FactorArrays(label, factor, order, incident)
+        child = order[parent[order] >= 0]
+        edge = factor[parent_edge[child]]
+        is_second = edge["second"] == child
+        branch = np.zeros(len(child), BRANCH_FIELDS)
+        for end, labels in (("parent", parent[child]), ("child", child)):
+            branch[end] = labels
+            branch[f"n_{end}"] = n_values[labels]
+            branch[f"{end}_start"] = label["start"][labels]
+        branch["parent_stride"] = np.where(is_second, edge["n_second"], 1)
+        branch["child_stride"] = np.where(is_second, 1, edge["n_second"])
+        branch["table"] = edge["offset"]
+        root = np.flatnonzero(parent < 0)
+        return FactorArrays(label, factor, branch, root, order, incident)
 
 
 def _starts(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
