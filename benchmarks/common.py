@@ -11,8 +11,10 @@ if "numpy" in sys.modules:
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
+import hashlib
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
@@ -24,6 +26,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler, normalize
 
+import spanforest
 from spanforest.datasets import Dataset, load_dataset
 from spanforest.graphs import FactorGraph, random_spanning_tree
 from spanforest.losses import edge_loss
@@ -61,7 +64,11 @@ def yeast_part(n_samples: int = 1933) -> tuple[np.ndarray, np.ndarray, np.ndarra
     """Return rows of yeast, by default four fifths: features, Gaussian kernel, Y."""
     data = load("yeast")
     rows = np.random.default_rng(0).permutation(data.n_samples)[:n_samples]
-    return unit_rows(data)[rows], gaussian_kernel(data)[np.ix_(rows, rows)], data.Y[rows]
+    return (
+        unit_rows(data)[rows],
+        gaussian_kernel(data)[np.ix_(rows, rows)],
+        data.Y[rows],
+    )
 
 
 def tree_problem(Y: np.ndarray, C: float = 1.0) -> Problem:
@@ -89,8 +96,9 @@ def race(
     reference: Callable[[], Any],
     repeats: int = 3,
     before: Callable[[], Any] = lambda: None,
+    summary: Callable[[Sequence[float]], float] = statistics.median,
 ) -> tuple[float, float]:
-    """Return the median seconds of both.
+    """Return the seconds of both, by default medians.
 
     They take turns, so that a busy moment of the machine meets both; the call of
     `before` each run is not timed. Warm them up first: nothing here is thrown away.
@@ -101,7 +109,7 @@ def race(
         mine = seconds(ours)
         before()
         times.append((mine, seconds(reference)))
-    return tuple(map(statistics.median, zip(*times, strict=True)))
+    return tuple(map(summary, zip(*times, strict=True)))
 
 
 # --- tables ------------------------------------------------------------------------
@@ -126,10 +134,8 @@ class Comparison(NamedTuple):
             met = ratio >= self.target if self.speedup else ratio <= self.target
             side = "at least" if self.speedup else "at most"
             goal = f"{side} {self.target:.3g} ({'met' if met else 'missed'})"
-        return [self.what, f"{self.ours:.3g}", f"{self.reference:.3g}"] + [
-            f"{ratio:.2f}",
-            goal,
-        ]
+        times = f"{self.ours:.3g}", f"{self.reference:.3g}"
+        return [self.what, *times, f"{ratio:.2f}", goal]
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -157,7 +163,28 @@ def machine_facts() -> dict[str, str]:
         "system": platform.system(),
         "Python": platform.python_version(),
     }
-    return facts | {name: version(name) for name in PACKAGES}
+    facts |= {name: version(name) for name in PACKAGES}
+    return facts | {"commit": _commit(), "sources": _fingerprint()}
+
+
+def _commit() -> str:
+    """Return the commit measured; "-dirty" says that the sources differ from it."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        found = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        return "unknown"
+    return found.stdout.strip() or "unknown"
+
+
+def _fingerprint() -> str:
+    """Return a digest of the package's sources: tells two uncommitted states apart."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(spanforest.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def _cpu_model() -> str:

@@ -17,7 +17,7 @@ def main():
         ).fit(K, data.Y)
 
     fit(n_jobs=2, n_estimators=2)
-    times = common.race(lambda: fit(2), lambda: fit(1), repeats=1)
+    times = common.race(lambda: fit(2), lambda: fit(1), repeats=2)
     what = "fit, T = 60, yeast, Gaussian kernel: two workers against one"
     common.print_comparisons(
         [common.Comparison(what, *times, target=1.7, speedup=True)]

@@ -113,9 +113,7 @@ def _block(block, scores, gram, task, A, change, move):
             for p in range(r):
                 for c in range(scores.shape[1]):
                     scores[r, c] += gram[r, p] * change[p, c]
-        found = _visit(
-            scores[r], gram[r, r], block[r], task, A, change[r], move, work
-        )
+        found = _visit(scores[r], gram[r, r], block[r], task, A, change[r], move, work)
         gap, rise = gap + found[0], rise + found[1]
     return gap, rise
 

@@ -1,35 +1,42 @@
 """A thousand labels: ten trees, trained and predicted with MAM, in under 4 GB."""
 
 import resource
+import warnings
 
 import common
 from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning
 
 from spanforest import RandomGraphEnsembleClassifier
-from spanforest.metrics import microlabel_f1
 
 TARGET_GB = 4.0
+MAX_ITER = 8  # far from a 1 % gap, which takes several times as long
+
+
+def resident_gb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # Linux: KB
 
 
 def main():
+    warnings.simplefilter("ignore", ConvergenceWarning)
     X, Y = make_multilabel_classification(
         n_samples=5000, n_features=500, n_classes=1000, sparse=True, random_state=0
     )
     clf = RandomGraphEnsembleClassifier(
-        n_estimators=10, normalize_kernel=True, max_iter=1000, random_state=0
+        n_estimators=10, normalize_kernel=True, max_iter=MAX_ITER, random_state=0
     )
     clf.fit(X[:9], Y[:9]).predict(X[:9])  # compile
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    before = resident_gb()
     fit = common.seconds(lambda: clf.fit(X, Y))
     predict = common.seconds(lambda: clf.predict(X))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = resident_gb()
     met = "met" if peak < TARGET_GB else "missed"
-    f1 = microlabel_f1(Y, clf.predict(X[:500])) if False else None
+    gap = (clf.duality_gap_ / clf.dual_objective_).mean()
     common.print_table(
         ["what", "measured", "target"],
         [
             ["fit, 5000 examples, 1000 labels, 10 trees", f"{fit:.1f} s", "-"],
-            ["epochs of a tree, mean", f"{clf.n_iter_.mean():.0f}", "-"],
+            [f"relative gap after {MAX_ITER} epochs, mean", f"{gap:.1%}", "-"],
             [f"predict {len(Y)} examples, MAM", f"{predict:.1f} s", "-"],
             ["peak memory of the process", f"{peak:.2f} GB", f"under 4 GB ({met})"],
             ["of it before the fit", f"{before:.2f} GB", "-"],

@@ -473,6 +473,26 @@ def test_all_forms_reach_the_same_objective(task):
     assert lower.max() <= upper.min()  # every interval holds the one optimum
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_float32_data_end_at_a_gap_that_holds_in_float64(form):
+    exact = make_task(TREE, [2, 3, 2], n=60, intercept=True)
+    single = exact._replace(X=exact.X.astype(np.float32))
+    found = single.solve(form, tol=1e-2)
+    assert found.converged
+    assert found.weights.dtype == np.float64
+    best = exact.solve(KernelForm, tol=1e-4, max_iter=1000)
+    assert found.dual_objective <= best.dual_objective + best.gap
+    assert found.dual_objective + found.gap >= best.dual_objective
+    if form is KernelForm:
+        scores = single.X.astype(float) @ (single.X.T.astype(float) @ found.weights)
+        squared_norm = ((scores + found.intercept) * found.weights).sum()
+    else:
+        scores = single.X.astype(float) @ found.weights
+        squared_norm = (found.weights**2).sum() + (found.intercept**2).sum()
+    primal = primal_value(exact, scores + found.intercept, squared_norm)
+    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-5)
+
+
 def test_csr_matrices_are_as_good_as_csr_arrays():
     task = make_task(TREE, [2, 2, 2], n=20)
     expected = task.solve(SparseForm, max_iter=2)

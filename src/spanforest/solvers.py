@@ -18,6 +18,7 @@ is computed from scores that are all of the same moment.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -86,21 +87,22 @@ class Solution(NamedTuple):
         return self.gap <= self.tol * self.dual_objective
 
 
-class _Form:
+class _Form(ABC):
     """Dual variables of one problem, and the weights that scores are computed from.
 
     Visits change `dual_coef`; `weights` and `intercept` belong to its average (see
     `Acceleration`). An intercept is a constant feature: `constant` is 1, or 0 for none,
-    and adds its square to the kernel. Float32 data are multiplied in float32.
+    and adds its square to the kernel.
     """
 
     def __init__(self, data: Any, n_cells: int, fit_intercept: bool = False) -> None:
         self.data = data
         self.constant = float(fit_intercept)
         self.dual_coef = np.zeros((data.shape[0], n_cells))
-        self.weights = self._zero_weights(n_cells)
+        self.weights = np.zeros((data.shape[1], n_cells))
         self.intercept = np.zeros(n_cells)
 
+    @abstractmethod
     def epoch(
         self,
         order: NDArray[np.intp],
@@ -109,13 +111,32 @@ class _Form:
         messages: NDArray[np.float64] | None,
         scale: float = 1.0,
     ) -> None:
-        """Visit examples in this order, blockwise.
+        """Visit examples in this order.
 
         `problem` and `messages` are as the compiled routines take them. hinge[i]
         becomes the margin violation of example i when it was visited. Changes of the
         dual variables enter the weights times `scale`.
         """
-        weights = self._product_weights()
+
+    def scores(self, block: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return F for some examples, in float64."""
+        rows = self.data[block].astype(np.float64, copy=False)
+        return rows @ self.weights + self.constant * self.intercept
+
+    def squared_norm(self) -> float:
+        """Return ‖w‖², the constant feature's weights included."""
+        return float(
+            np.vdot(self.weights, self.weights)
+            + np.vdot(self.intercept, self.intercept)
+        )
+
+
+class _BlockedForm(_Form):
+    """A form of dense data, in blocks: float32 data are multiplied in float32."""
+
+    def epoch(self, order, problem, hinge, messages, scale=1.0):
+        """Visit examples in this order, a block per matrix product."""
+        weights = self.weights.astype(self.data.dtype, copy=False)
         scaling = (scale, self.constant)
         state = (self.dual_coef, self.intercept, hinge)
         for start in range(0, len(order), BLOCK_SIZE):
@@ -129,36 +150,21 @@ class _Form:
             )
             self._absorb(block, rows, scores, change, weights)
 
-    def scores(self, block: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return F for some examples, in float64."""
-        rows = self.data[block].astype(np.float64, copy=False)
-        return rows @ self.weights + self.constant * self.intercept
+    @abstractmethod
+    def _gram(self, rows, block):
+        """Return the kernel matrix of a block."""
 
-    def _product_weights(self) -> NDArray[np.floating]:
-        """Return the weights in the precision of the data: themselves, or a copy."""
-        return self.weights.astype(self.data.dtype, copy=False)
-
-    def squared_norm(self) -> float:
-        """Return ‖w‖²; in the kernel form, from the scores of different moments."""
-        raise NotImplementedError
-
-    def _zero_weights(self, n_cells: int) -> NDArray[np.float64]:
-        raise NotImplementedError
-
-    def _gram(self, rows: Any, block: NDArray[np.intp]) -> NDArray[np.floating]:
-        raise NotImplementedError
-
-    def _absorb(self, block, rows, scores, change, weights) -> None:
+    @abstractmethod
+    def _absorb(self, block, rows, scores, change, weights):
         """Add a block's change to the weights, and to their copy in the products."""
-        raise NotImplementedError
 
 
-class KernelForm(_Form):
-    """F = K A, for a kernel matrix K of shape (n_samples, n_samples)."""
+class KernelForm(_BlockedForm):
+    """F = K A, for a kernel matrix K: the weights are A itself."""
 
-    def _zero_weights(self, n_cells):
-        self._squared_norms = np.zeros(len(self.data))
-        return np.zeros((len(self.data), n_cells))
+    def __init__(self, data, n_cells, fit_intercept=False):
+        super().__init__(data, n_cells, fit_intercept)
+        self._squared_norms = np.zeros(len(data))  # <F_i, A_i> when last computed
 
     def scores(self, block):
         """Return F for some examples, in float64, and note what they say of ‖w‖²."""
@@ -179,22 +185,8 @@ class KernelForm(_Form):
             weights[block] = self.weights[block]
 
 
-class _LinearForm(_Form):
-    """F = X W with W = X^T A."""
-
-    def _zero_weights(self, n_cells):
-        return np.zeros((self.data.shape[1], n_cells))
-
-    def squared_norm(self):
-        """Return ‖w‖², the constant feature's weights included."""
-        return float(
-            np.vdot(self.weights, self.weights)
-            + np.vdot(self.intercept, self.intercept)
-        )
-
-
-class DenseForm(_LinearForm):
-    """The linear form for dense features."""
+class DenseForm(_BlockedForm):
+    """F = X W with W = X^T A, for the linear kernel of dense features."""
 
     def _gram(self, rows, block):
         return rows @ rows.T
@@ -205,14 +197,14 @@ class DenseForm(_LinearForm):
             weights[:] = self.weights
 
 
-class SparseForm(_LinearForm):
-    """The linear form for CSR features; visits examples one at a time.
+class SparseForm(_Form):
+    """F = X W with W = X^T A, for CSR features.
 
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
     """
 
     def epoch(self, order, problem, hinge, messages, scale=1.0):
-        """Visit examples in this order; see `DenseForm.epoch`."""
+        """Visit examples in this order, one at a time."""
         X = self.data
         _compiled.sparse_pass(
             order,

@@ -1,0 +1,88 @@
+"""Run every benchmark and write their tables to README.md, with the machine's facts."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import common
+
+HERE = Path(__file__).parent
+SCRIPTS = (
+    "epoch",
+    "time_to_gap",
+    "against_sklearn",
+    "predict",
+    "parallel",
+    "scaling",
+    "memory",
+    "nystroem",
+    "thousand_labels",
+)
+TIME_LIMIT = 300  # seconds per script
+INTRODUCTION = """\
+# Benchmarks
+
+Ratios of times measured in the same run: what matters is the ratio, since seconds
+depend on the machine. One thread per process (BLAS and OpenMP included) unless a row
+says otherwise; compilation happens before the clock starts; where runs are repeated,
+contestants take turns and medians are compared (minima for single epochs). A 1 % gap
+means that primal minus dual objective is at most 1 % of the dual.
+
+    make bench                             # all of them; writes this file
+    .venv/bin/python benchmarks/epoch.py   # one of them
+
+`SPANFOREST_DATA` must name the folder with the data sets. Run on an idle machine.
+"""
+
+
+def run(name):
+    """Return a script's section of the README, and whether it worked."""
+    print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(
+            [sys.executable, HERE / f"{name}.py"],
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+        )
+        error = done.stderr.strip().splitlines()[-1:] if done.returncode else []
+        failed = done.returncode != 0
+        body = done.stdout.strip()
+    except subprocess.TimeoutExpired:
+        failed, error, body = True, [f"no result after {TIME_LIMIT} s"], ""
+    elapsed = time.perf_counter() - start
+    print(f"{'FAILED' if failed else 'done'}, {elapsed:.0f} s", file=sys.stderr)
+    if failed:
+        print(*error, file=sys.stderr)
+        body = f"Failed: {' '.join(error) or 'no message'}"
+    title = title_of(name)
+    return f"## {title}\n\n`{name}.py`, {elapsed:.0f} s\n\n{body}\n", not failed
+
+
+def title_of(name):
+    """Return the first line of a script's docstring."""
+    first = (HERE / f"{name}.py").read_text().split("\n", 1)[0]
+    return first.strip('".')
+
+
+def main():
+    before = common.machine_facts()
+    start = time.perf_counter()
+    sections, worked = zip(*map(run, SCRIPTS), strict=True)
+    total = f"All scripts took {(time.perf_counter() - start) / 60:.1f} minutes."
+    facts = "\n".join(f"- {name}: {value}" for name, value in before.items())
+    if common.machine_facts() != before:
+        facts += "\n\n**The sources changed during the run: run it again.**"
+    text = "\n".join([INTRODUCTION, f"## Machine\n\n{facts}\n\n{total}\n", *sections])
+    partial = HERE / "README.md.partial"
+    partial.write_text(text)
+    os.replace(partial, HERE / "README.md")
+    print(total, file=sys.stderr)
+    sys.exit(0 if all(worked) else 1)
+
+
+if __name__ == "__main__":
+    main()
