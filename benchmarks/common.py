@@ -28,7 +28,8 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 import spanforest
 from spanforest.datasets import Dataset, load_dataset
-from spanforest.graphs import FactorGraph, random_spanning_tree
+from spanforest.factors import FactorGraph
+from spanforest.graphs import random_spanning_tree
 from spanforest.losses import edge_loss
 from spanforest.solvers import Problem
 

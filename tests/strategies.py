@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from spanforest.factors import FactorGraph
 from spanforest.graphs import (
-    FactorGraph,
     LabelGraph,
     independent_labels,
     random_pairing,

@@ -1,18 +1,20 @@
 """The ensemble against its definition: members, votes, averages, one member, order."""
 
+import threading
+
 import networkx as nx
 import numpy as np
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from threadpoolctl import threadpool_info
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.ensemble import AGGREGATIONS, Ballot
+from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import (
-    FactorGraph,
     LabelGraph,
-    consensus_factors,
     consensus_graph,
     random_pairing,
 )
@@ -38,7 +40,7 @@ def ensemble(n_estimators=5, **params):
 
 
 def member_scores(fitted, member, X):
-    return fitted._basis(X) @ member._weights + member.intercept_
+    return fitted._to_basis(X) @ member._weights + member.intercept_
 
 
 def average_scores(fitted, X):
@@ -59,7 +61,7 @@ def average_scores(fitted, X):
 def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     fitted = ensemble(kernel=kernel).fit(X, labels)
     union, scores = average_scores(fitted, X_new)
-    own = fitted._basis(X_new) @ fitted._weights + fitted.intercept_
+    own = fitted._to_basis(X_new) @ fitted._weights + fitted.intercept_
     assert_allclose(own, scores, atol=1e-9)
     reached = score_labels(union, scores, fitted.predict(X_new))
     best = decode(union, scores)
@@ -138,8 +140,27 @@ def test_mve_is_the_vote_and_the_mean_max_marginal_breaks_ties(n_estimators, lab
 def test_no_margin_however_large_outweighs_a_vote():
     votes = [np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 1.0]])]
     margins = [np.array([[-1e9, 0.0], [-1e9, -2e9], [-2e-9, -1e-9]])]
-    (shares,) = Ballot(votes, margins, 3).mve()
+    ballot = Ballot(votes, margins, 3)
+    (shares,) = ballot.strengths("mve")
     assert shares.argmax(axis=1).tolist() == [0, 0, 1]
+    assert ballot.choose("mve").ravel().tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
+def test_votes_and_margins_break_each_others_ties_at_any_scale(size):
+    votes = [np.array([[1.0, 1.0], [0.0, 2.0]])]
+    margins = [size * np.array([[-2.0, -1.0], [0.0, 0.0]])]
+    ballot = Ballot(votes, margins, 2)
+    assert ballot.choose("mve").ravel().tolist() == [1, 1]
+    assert ballot.choose("amm").ravel().tolist() == [1, 1]
+
+
+def test_on_ties_one_tree_still_predicts_one_optimal_label_set():
+    opposite = np.array([[0, 1], [1, 0]])
+    fitted = ensemble(1, graph=[(0, 1)]).fit([[1.0], [-1.0]], opposite)
+    for aggregation in ("mve", "amm", "mam"):
+        predicted = fitted.predict([[0.0]], aggregation=aggregation)
+        assert predicted.tolist() in [[[0, 1]], [[1, 0]]]
 
 
 # --- what does not matter -------------------------------------------------------------
@@ -344,3 +365,16 @@ def test_averages_have_a_cell_per_factor_of_the_consensus():
     cells = FactorGraph(fitted.consensus_graph_, [3, 3, 3]).n_cells
     assert fitted.coef_.shape == (4, cells)
     assert ensemble(3, kernel="rbf").fit(X, GRADES).dual_coef_.shape == (80, cells)
+
+
+def test_fits_at_the_same_time_leave_the_blas_threads_as_they_were():
+    def n_threads():
+        return [pool["num_threads"] for pool in threadpool_info()]
+
+    before = n_threads()
+    fits = [threading.Thread(target=ensemble(3).fit, args=(X, Y)) for _ in range(4)]
+    for fit in fits:
+        fit.start()
+    for fit in fits:
+        fit.join()
+    assert n_threads() == before

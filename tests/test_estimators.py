@@ -162,7 +162,7 @@ def test_labels_that_never_or_always_occur_are_predicted_as_seen(classifier):
     predicted = classifier.fit(X, labels).predict(X_new)
     assert not predicted[:, 1].any()
     assert predicted[:, 2].all()
-    assert_array_equal(classifier.classes_, [0, 1])
+    assert_array_equal(classifier.classes_, np.arange(Y.shape[1]))
     decisions = classifier.decision_function(X_new)
     assert_array_equal(decisions[:, 1:3], np.tile([-1.0, 1.0], (len(X_new), 1)))
 
@@ -246,8 +246,8 @@ def test_a_kernel_equals_its_precomputed_matrix(
     given = clone(classifier).set_params(kernel="precomputed").fit(K, Y)
     fitted = classifier.set_params(**params, normalize_kernel=normalized).fit(X_bits, Y)
     assert_same_problem(fitted, given)
-    assert_allclose(fitted._basis(X_new_bits), K_new, rtol=1e-9, atol=1e-12)
-    assert_array_equal(given._basis(K_new), K_new)
+    assert_allclose(fitted._to_basis(X_new_bits), K_new, rtol=1e-9, atol=1e-12)
+    assert_array_equal(given._to_basis(K_new), K_new)
     assert given.predict(K_new).shape == fitted.predict(X_new_bits).shape
     assert fitted.dual_coef_.shape[0] == len(X)
     assert not hasattr(fitted, "coef_")
@@ -519,7 +519,7 @@ def test_stopping_short_warns_with_the_gap_the_tolerance_and_a_remedy(
     assert warning.filename == __file__  # points at the call of fit
     text = str(warning.message)
     relative = np.max(classifier.duality_gap_ / classifier.dual_objective_)
-    assert f"{relative:.2g} of the dual objective" in text
+    assert f"{relative:.2g} times the dual objective" in text
     assert f"{max_iter} passes" in text
     assert "tol is 0.0001" in text
     assert "Raise max_iter" in text
@@ -635,3 +635,81 @@ def test_bad_new_data_is_refused_with_a_reason(classifier, method):
 def test_an_unknown_inference_is_refused(classifier):
     with pytest.raises(ValueError, match="one of 'certified', 'max_product'; got 'bp'"):
         classifier.fit(X, Y).predict(X, inference="bp")
+
+
+# --- being robust ---------------------------------------------------------------------
+
+
+def split_entries(X, parts=3):
+    """The same sparse matrix with every entry stored in several parts."""
+    rows, columns = np.nonzero(X)
+    return sparse.csr_array(
+        (
+            np.repeat(X[rows, columns] / parts, parts),
+            np.repeat(columns, parts),
+            np.concatenate([[0], np.cumsum(parts * np.count_nonzero(X, axis=1))]),
+        ),
+        shape=X.shape,
+    )
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("normalize_kernel", [False, True])
+def test_duplicate_sparse_entries_are_added_up(classifier, kernel, normalize_kernel):
+    classifier.set_params(kernel=kernel, normalize_kernel=normalize_kernel)
+    expected = clone(classifier).fit(X, Y)
+    found = clone(classifier).fit(split_entries(X), Y)
+    assert_allclose(found.dual_objective_, expected.dual_objective_, rtol=1e-6)
+    assert_allclose(
+        found.decision_function(split_entries(X_new)),
+        expected.decision_function(X_new),
+        atol=1e-6,
+    )
+
+
+def test_a_kernel_may_keep_the_matrix_it_returns(classifier):
+    kept = {}
+
+    def kernel(A, B):
+        key = len(A), len(B)
+        if key not in kept:
+            kept[key] = A @ B.T + 1.0
+            kept[key].setflags(write=False)
+        return kept[key]
+
+    classifier.set_params(kernel=kernel, normalize_kernel=True).fit(X, Y)
+    assert_allclose(kept[60, 60], X @ X.T + 1.0)
+
+
+def test_changing_the_training_array_changes_no_prediction(classifier):
+    mine = X.copy()
+    classifier.set_params(kernel="rbf").fit(mine, Y)
+    expected = classifier.decision_function(X_new)
+    mine[:] = 0.0
+    assert_array_equal(classifier.decision_function(X_new), expected)
+
+
+def test_score_finds_the_labels_of_a_data_frame_by_name(classifier):
+    frame = pd.DataFrame(Y, columns=list("abcd"))
+    classifier.fit(X, frame)
+    assert classifier.score(X, frame[list("dcba")]) == classifier.score(X, frame)
+    with pytest.raises(ValueError, match="columns of y must be the labels"):
+        classifier.score(X, frame[list("abc")])
+
+
+def test_decisions_can_be_cross_validated(classifier):
+    decisions = cross_val_predict(classifier, X, Y, cv=3, method="decision_function")
+    assert decisions.shape == Y.shape
+
+
+def test_edges_may_name_the_labels_of_a_data_frame(classifier):
+    frame = pd.DataFrame(Y, columns=list("abcd"))
+    classifier.set_params(graph=[("a", "c"), ("d", "c")]).fit(X, frame)
+    graph = getattr(classifier, "graph_", None) or classifier.graphs_[0]
+    assert graph.edges.tolist() == [[0, 2], [2, 3]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_whose_squares_overflow_are_refused(classifier, dtype):
+    with pytest.raises(ValueError, match="Scale the features"):
+        classifier.fit((X * np.sqrt(np.finfo(dtype).max)).astype(dtype), Y)

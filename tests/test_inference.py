@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import problems, random_graph, seeds
 
-from spanforest.graphs import FactorGraph, LabelGraph, random_spanning_tree
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph, random_spanning_tree
 from spanforest.inference import (
     decode,
     exhaustive_search,

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest import _compiled
-from spanforest.graphs import FactorGraph, LabelGraph
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph
 from spanforest.losses import LOSSES, FactorLoss, edge_loss, find_loss, hamming_loss
 from spanforest.solvers import Problem, compiled_problem
 

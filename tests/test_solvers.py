@@ -17,11 +17,14 @@ from sklearn.svm import LinearSVC
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest import solvers
-from spanforest.graphs import FactorGraph, LabelGraph, random_spanning_tree
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph, random_spanning_tree
 from spanforest.losses import find_loss
 from spanforest.solvers import (
+    Acceleration,
     DenseForm,
     KernelForm,
+    Pace,
     Problem,
     SparseForm,
     linear_form,
@@ -826,3 +829,36 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
     primal, dual = primal_and_dual(task, found.weights)
     assert_allclose(found.gap, primal - dual, rtol=1e-6)
     assert primal - dual <= 1e-3 * dual * (1 + 1e-6)
+
+
+# --- acceleration ------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0.0, 30.0), min_size=1, max_size=12), seeds)
+@settings(deadline=None)
+def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
+    rng = np.random.default_rng(seed)
+    value, A, once, twice = np.zeros((4, 5))
+    acceleration = Acceleration([value])
+    for kappa in kappas:
+        acceleration.advance(kappa)
+        change = rng.normal(size=5)
+        A = A + change
+        value += acceleration.scale * change  # as an epoch does
+        rho = 1.0 - 1.0 / np.sqrt(1.0 + kappa)
+        once = rho * once + (1.0 - rho) * A
+        twice = rho * twice + (1.0 - rho) * once
+        assert_allclose(value, twice, atol=1e-9)
+
+
+def test_the_pace_grows_to_its_cap_and_halves_when_the_gap_stalls():
+    pace = Pace()
+    chosen = []
+    for epoch in range(60):
+        chosen.append(pace.kappa(dual=100.0, squared_norm=1.0))
+        pace.observe(gap=max(1.0 - 0.1 * epoch, 0.2))  # no new minimum after a while
+    assert chosen[0] == 0.0
+    assert (np.diff(chosen[:9]) > 0).all()
+    assert max(chosen) <= 20.0
+    assert chosen[-1] < 0.5 * max(chosen)
+    assert Pace().kappa(dual=0.0, squared_norm=0.0) == 0.0

@@ -106,23 +106,22 @@ def test_only_data_frames_name_the_labels():
 
 
 @pytest.mark.parametrize("dtype", [int, bool, float, np.uint8])
-def test_an_indicator_matrix_has_the_classes_0_and_1_whatever_occurs(dtype):
+def test_the_classes_of_an_indicator_matrix_are_its_labels_whatever_occurs(dtype):
     _, coding = read_labels(INDICATOR.astype(dtype))
     assert coding.n_values.tolist() == [2, 2, 1]
-    assert_array_equal(coding.shared_classes, [0, 1])
-    assert coding.shared_classes.dtype == dtype
+    assert_array_equal(coding.sklearn_classes, np.arange(len(coding.classes)))
 
 
 @pytest.mark.parametrize("Y", [[[-1, 1], [1, 1]], [[2, 0], [1, 0]], WORDS])
 def test_other_labels_have_a_list_of_classes(Y):
     _, coding = read_labels(Y)
-    assert isinstance(coding.shared_classes, list)
-    for j, found in enumerate(coding.shared_classes):
+    assert isinstance(coding.sklearn_classes, list)
+    for j, found in enumerate(coding.sklearn_classes):
         assert_array_equal(found, np.unique(np.array(Y)[:, j]))
 
 
 def test_the_classes_of_a_vector_are_one_array():
-    assert read_labels(["b", "a", "b"])[1].shared_classes.tolist() == ["a", "b"]
+    assert read_labels(["b", "a", "b"])[1].sklearn_classes.tolist() == ["a", "b"]
 
 
 NOT_OBSERVED = "fully observed; label {} of example 1 is .* Drop or fill"

@@ -17,12 +17,29 @@ _HOMES = {
 }
 
 
+_MODULES = {
+    "arff",
+    "baselines",
+    "datasets",
+    "factors",
+    "graphs",
+    "inference",
+    "kernels",
+    "losses",
+    "metrics",
+    "model_selection",
+    "solvers",
+}
+
+
 def __getattr__(name: str) -> Any:
     # Imported on first use: scikit-learn takes over a second, and brings pandas along.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"spanforest.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -1,9 +1,12 @@
 """All compiled routines: max-sum and message passing on factor graphs, solver passes.
 
 They stand in one file because Numba's cache on disk does not notice a change in another
-one. They take and give arrays (`g` is always a `FactorArrays`), draw no random numbers
-and check nothing: all of that is done above. No fastmath: -inf and ties matter.
+one. They take and give arrays, and named tuples of arrays (`g` is always a
+`FactorArrays`), draw no random numbers and check nothing: all of that is done above. No
+fastmath: -inf and ties matter.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,6 +17,55 @@ FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay f
 TIE = 1e-12  # relative; closer scores are tied, so that rounding decides nothing
 TRAINING_SWEEPS = 20  # of message passing, per step on a graph with cycles
 CERTIFYING_SWEEPS = 200
+FEW_LABELLINGS = 2**12  # so many are tried one by one where no bound is tight
+
+
+# The names of these classes stand in cached files: renaming one breaks old caches.
+
+
+class FactorArrays(NamedTuple):
+    """A factor graph; the fields of the records are listed in `factors`.
+
+    Factors are numbered edges first, then the unary factors. Their tables lie one
+    after the other in a vector of cells; cell (a, b) of the edge (u, v), u < v, is
+    ``offset + a * n_second + b``.
+    """
+
+    label: np.ndarray  # (n_labels,) records
+    factor: np.ndarray  # (n_factors,) records
+    branch: np.ndarray  # records: edges of a spanning forest, from the roots down
+    root: np.ndarray  # (n_components,) its roots
+    order: np.ndarray  # (n_labels,) breadth first: parents before children
+    incident: np.ndarray  # (2 * n_edges,) the edges at each label
+
+
+class LossArrays(NamedTuple):
+    """A loss: see `losses` for the three weights of a factor."""
+
+    worst: np.ndarray  # (n_cells,) loss of a cell that is wrong at both ends
+    joint: np.ndarray  # (n_factors,) and so below
+    first: np.ndarray
+    second: np.ndarray
+
+
+class ProblemArrays(NamedTuple):
+    """What is to be learned, and how many steps a visit makes."""
+
+    graph: FactorArrays
+    loss: LossArrays
+    Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
+    C: float
+    max_steps: int
+
+
+class State(NamedTuple):
+    """What the visits of an epoch change, and how a change enters the weights."""
+
+    dual_coef: np.ndarray  # (n_samples, n_cells)
+    intercept: np.ndarray  # (n_cells,)
+    hinge: np.ndarray  # (n_samples,) margin violation before the visit
+    scale: float  # factor by which a change of the dual variables enters the weights
+    constant: float  # the constant feature
 
 
 @njit(cache=True, nogil=True)
@@ -293,6 +345,25 @@ def _reweighted_sweep(scores, g, messages, forward, labels, work):
 
 
 @njit(cache=True, nogil=True)
+def _climb(scores, g, messages, labels, work):
+    """Change single labels as long as that raises the score."""
+    belief, decided = work
+    decided[:] = True
+    improved = True
+    while improved:
+        improved = False
+        for j in range(g.label.shape[0]):
+            before = labels[j]
+            _decide(scores, g, messages, j, decided, labels, belief)
+            if labels[j] == before:
+                continue
+            if _exceeds(belief[labels[j]], belief[before]):
+                improved = True
+            else:
+                labels[j] = before
+
+
+@njit(cache=True, nogil=True)
 def message_work(g):
     """Return the buffers of `tree_reweighted`: a labelling, a belief, decided flags."""
     n_labels = g.label.shape[0]
@@ -308,8 +379,9 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
     """Write a labelling into `labels`; return its score and a bound on the best one.
 
     Where the two agree to rounding the labelling is optimal, and sweeping stops. It
-    also stops when a sweep in each direction improved the bound by next to nothing.
-    `messages` holds zeros or any earlier messages; `work` is from `message_work`.
+    also stops when a sweep in each direction improved the bound by next to nothing;
+    then at least no change of a single label is an improvement. `messages` holds zeros
+    or any earlier messages; `work` is from `message_work`.
     """
     candidate, belief, decided = work
     score, bound = -np.inf, np.inf
@@ -321,7 +393,7 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
         )
         bound = min(bound, found)
         value = labelling_score(scores, g, candidate)
-        if value > score:
+        if sweep == 0 or _exceeds(value, score):
             score = value
             labels[:] = candidate
         slack = 1e-10 * (1.0 + abs(bound))
@@ -331,7 +403,9 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
             if before - bound <= 10.0 * slack:
                 break
             before = bound
-    return score, bound
+    _climb(scores, g, messages, labels, (belief, decided))
+    score = labelling_score(scores, g, labels)
+    return score, max(bound, score)
 
 
 @njit(cache=True, nogil=True)
@@ -400,33 +474,49 @@ def flip_margins(scores, g, labels, margins):
 
 
 @njit(cache=True, nogil=True)
-def exhaustive_rows(scores, g, labels, best):
-    """Try every labelling of every row; ties go to the first in lexicographic order."""
+def exhaustive_max(scores, g, labels):
+    """Try every labelling; write a best one into `labels` and return its score.
+
+    Ties go to the first in lexicographic order.
+    """
     n_labels = g.label.shape[0]
     candidate = np.zeros(n_labels, dtype=np.int64)
+    best = -np.inf
+    while True:
+        value = labelling_score(scores, g, candidate)
+        if value > best:
+            best = value
+            labels[:] = candidate
+        j = n_labels - 1
+        while j >= 0 and candidate[j] == g.label[j]["n_values"] - 1:
+            candidate[j] = 0
+            j -= 1
+        if j < 0:
+            return best
+        candidate[j] += 1
+
+
+@njit(cache=True, nogil=True)
+def exhaustive_rows(scores, g, labels, best):
+    """Apply `exhaustive_max` to every row: labels (n, n_labels), best (n,)."""
     for i in range(scores.shape[0]):
-        best[i] = -np.inf
-        candidate[:] = 0
-        while True:
-            value = labelling_score(scores[i], g, candidate)
-            if value > best[i]:
-                best[i] = value
-                labels[i] = candidate
-            j = n_labels - 1
-            while j >= 0 and candidate[j] == g.label[j]["n_values"] - 1:
-                candidate[j] = 0
-                j -= 1
-            if j < 0:
-                break
-            candidate[j] += 1
+        best[i] = exhaustive_max(scores[i], g, labels[i])
+
+
+@njit(cache=True, nogil=True)
+def _has_few_labellings(g):
+    count = 1
+    for j in range(g.label.shape[0]):
+        count *= g.label[j]["n_values"]
+        if count > FEW_LABELLINGS:
+            return False
+    return True
 
 
 # --- solver ------------------------------------------------------------------------
 #
-# `problem` is (g, loss, Y, settings): the factor graph, the `FactorLoss`, the codes of
-# the true labels (n_samples, n_labels), and (C, steps per visit).
-# `messages` is None on a forest; that it is None is part of its type, so message
-# passing is compiled only for graphs with cycles.
+# `problem` is a `ProblemArrays`, `state` a `State`. `messages` is None on a forest; as
+# that is part of its type, message passing is compiled only for graphs with cycles.
 
 
 @njit(cache=True, nogil=True)
@@ -491,7 +581,7 @@ def _store_marginals(marginals, true_cells, C, dual_row, change):
 
 
 @njit(cache=True, nogil=True)
-def _pairwise_visit(scores, marginals, g, norm, settings, work):
+def _pairwise_visit(scores, marginals, problem, norm, work):
     """Improve one example's marginals on a forest; return its best score before.
 
     `scores` are loss + F and `norm` is K_ii. Mass moves from the worst labelling that
@@ -501,11 +591,11 @@ def _pairwise_visit(scores, marginals, g, norm, settings, work):
     (decomposition-invariant pairwise steps, Garber & Meshi 2016). Both arrays are
     updated in place.
     """
-    C, max_steps = settings
+    g, C = problem.graph, problem.C
     upward, masked, labels, better, worse = work
     n_factors = better.shape[0]
     first_top, first_rise, moved = 0.0, 0.0, False
-    for step in range(max_steps):
+    for step in range(problem.max_steps):
         top = forest_max_sum(scores, g, upward, labels)
         _find_cells(g, labels, better)
         for c in range(scores.shape[0]):
@@ -538,20 +628,20 @@ def _pairwise_visit(scores, marginals, g, norm, settings, work):
 
 
 @njit(cache=True, nogil=True)
-def _frank_wolfe_visit(scores, marginals, g, norm, settings, messages):
+def _frank_wolfe_visit(scores, marginals, problem, norm, messages):
     """Improve one example's marginals on any graph; return its bound before.
 
     Plain Frank-Wolfe steps towards the labellings that tree-reweighted message
     passing finds: a mixture of labellings stays one. The gap uses the bound, so it is
     not too small where the labelling is not optimal.
     """
-    C, max_steps = settings
+    g, C = problem.graph, problem.C
     labels = np.zeros(g.label.shape[0], dtype=np.int64)
     cells = np.zeros(g.factor.shape[0], dtype=np.int64)
     work = message_work(g)
     first_bound, first_rise, moved = 0.0, 0.0, False
     messages[:] = 0.0
-    for step in range(max_steps):
+    for step in range(problem.max_steps):
         top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels, work)
         held, squares = 0.0, 0.0
         for c in range(scores.shape[0]):
@@ -593,49 +683,42 @@ def visit_work(g):
 
 
 @njit(cache=True, nogil=True)
-def _visit(scores, norm, i, problem, state, messages, change, work):
+def _visit(i, scores, norm, problem, state, messages, change, work):
     """Improve example i, given F_i in `scores`; return whether it moved.
 
-    `state` is (dual_coef, intercept, hinge): row i of dual_coef is improved, and
-    hinge[i] becomes the margin violation before the visit. `change` gets the row's
-    movement, unless there is none. The scores are overwritten.
+    Row i of dual_coef is improved, and hinge[i] becomes the margin violation before
+    the visit. `change` gets the row's movement, unless there is none. The scores are
+    overwritten.
     """
-    g, loss, Y, settings = problem
-    dual_coef, _, hinge = state
+    g, C = problem.graph, problem.C
     true_cells, marginals, pairwise_work = work
-    C = settings[0]
-    _find_cells(g, Y[i], true_cells)
+    _find_cells(g, problem.Y[i], true_cells)
     true_score = _pick(scores, true_cells)
-    add_loss(scores, g, true_cells, loss)
-    _load_marginals(dual_coef[i], true_cells, C, marginals)
+    add_loss(scores, g, true_cells, problem.loss)
+    _load_marginals(state.dual_coef[i], true_cells, C, marginals)
     if messages is None:
-        best, moved = _pairwise_visit(
-            scores, marginals, g, norm, settings, pairwise_work
-        )
+        best, moved = _pairwise_visit(scores, marginals, problem, norm, pairwise_work)
     else:
-        best, moved = _frank_wolfe_visit(scores, marginals, g, norm, settings, messages)
-    hinge[i] = max(best - true_score, 0.0)
+        best, moved = _frank_wolfe_visit(scores, marginals, problem, norm, messages)
+    state.hinge[i] = max(best - true_score, 0.0)
     if moved:
-        _store_marginals(marginals, true_cells, C, dual_coef[i], change)
+        _store_marginals(marginals, true_cells, C, state.dual_coef[i], change)
     return moved
 
 
 @njit(cache=True, nogil=True)
-def block_pass(block, scores, gram, problem, state, messages, change, scaling):
+def block_pass(block, scores, gram, problem, state, messages, change):
     """Visit the examples of a block one after the other.
 
     scores (b, n_cells) are the block's rows times the weights as they were before the
     pass, and gram (b, b) its kernel matrix, both without the constant feature: earlier
     changes inside the block are added through it, so the iterates are those of visiting
-    one example at a time. `state` is as in `_visit`; scaling is (factor by which a
-    change of the dual variables enters the weights, constant feature). The intercept
-    is updated; change (b, n_cells) becomes what is to be added to the weights. On
-    return scores hold what they were at each visit.
+    one example at a time. The intercept is updated; change (b, n_cells) becomes what is
+    to be added to the weights. On return scores hold what they were at each visit.
     """
-    scale, constant = scaling
-    intercept = state[1]
+    intercept, constant = state.intercept, state.constant
     n_cells = scores.shape[1]
-    work = visit_work(problem[0])
+    work = visit_work(problem.graph)
     augmented = np.empty(n_cells)
     moved = np.zeros(block.shape[0], dtype=np.bool_)
     for r in range(block.shape[0]):
@@ -646,13 +729,13 @@ def block_pass(block, scores, gram, problem, state, messages, change, scaling):
                 for c in range(n_cells):
                     scores[r, c] += gram[r, p] * change[p, c]
         augmented[:] = scores[r]
-        norm = scale * (gram[r, r] + constant * constant)
+        norm = state.scale * (gram[r, r] + constant * constant)
         moved[r] = _visit(
-            augmented, norm, block[r], problem, state, messages, change[r], work
+            block[r], augmented, norm, problem, state, messages, change[r], work
         )
         if moved[r]:
             for c in range(n_cells):
-                change[r, c] *= scale
+                change[r, c] *= state.scale
                 intercept[c] += constant * change[r, c]
         else:
             change[r] = 0.0
@@ -674,18 +757,17 @@ def absorb_rows(block, scores, change, weights, squared_norms):
 
 
 @njit(cache=True, nogil=True)
-def sparse_pass(order, rows, weights, problem, state, messages, scaling):
+def sparse_pass(order, rows, weights, problem, state, messages):
     """Visit examples in the linear form with sparse features.
 
-    rows are the CSR arrays (data, indices, indptr); the weights (n_features, n_cells)
-    are updated, and so is the intercept. Other arguments as in `block_pass`. The cost
-    follows the non-zeros, and in the update only the cells that moved.
+    rows are the CSR arrays (data, indices, indptr), without duplicates; the weights
+    (n_features, n_cells) are updated, and so is the intercept. The cost follows the
+    non-zeros, and in the update only the cells that moved.
     """
     data, indices, indptr = rows
-    scale, constant = scaling
-    intercept = state[1]
+    intercept, constant = state.intercept, state.constant
     n_cells = intercept.shape[0]
-    work = visit_work(problem[0])
+    work = visit_work(problem.graph)
     scores = np.empty(n_cells)
     change = np.empty(n_cells)
     cells = np.empty(n_cells, dtype=np.int64)
@@ -697,12 +779,13 @@ def sparse_pass(order, rows, weights, problem, state, messages, scaling):
             norm += x * x
             for c in range(n_cells):
                 scores[c] += x * row[c]
-        if not _visit(scores, scale * norm, i, problem, state, messages, change, work):
+        norm *= state.scale
+        if not _visit(i, scores, norm, problem, state, messages, change, work):
             continue
         n_changed = 0
         for c in range(n_cells):
             if change[c] != 0.0:
-                change[n_changed] = scale * change[c]
+                change[n_changed] = state.scale * change[c]
                 cells[n_changed] = c
                 intercept[c] += constant * change[n_changed]
                 n_changed += 1
@@ -714,15 +797,21 @@ def sparse_pass(order, rows, weights, problem, state, messages, scaling):
 
 @njit(cache=True, nogil=True)
 def _upper_bound(scores, g, messages, work):
-    """Return the best score of a labelling, or on cycles a bound on it."""
+    """Return the best score of a labelling, or on cycles a bound on it.
+
+    Where the bound of message passing is not tight and there are few labellings, all
+    of them are tried.
+    """
     upward, _, labels, _, _ = work
     if messages is None:
         bound = forest_max_sum(scores, g, upward, labels)
     else:
         messages[:] = 0.0
-        _, bound = tree_reweighted(
+        score, bound = tree_reweighted(
             scores, g, CERTIFYING_SWEEPS, messages, labels, message_work(g)
         )
+        if bound > score and _has_few_labellings(g):
+            bound = exhaustive_max(scores, g, labels)
     return bound
 
 
@@ -734,13 +823,13 @@ def hinge_rows(scores, block, problem, hinge, messages):
 
     with the maximum replaced by an upper bound on graphs with cycles.
     """
-    g, loss, Y, _ = problem
+    g = problem.graph
     true_cells, _, work = visit_work(g)
     for r in range(block.shape[0]):
         i = block[r]
-        _find_cells(g, Y[i], true_cells)
+        _find_cells(g, problem.Y[i], true_cells)
         true_score = _pick(scores[r], true_cells)
-        add_loss(scores[r], g, true_cells, loss)
+        add_loss(scores[r], g, true_cells, problem.loss)
         bound = _upper_bound(scores[r], g, messages, work)
         hinge[i] = max(bound - true_score, 0.0)
 
@@ -751,13 +840,13 @@ def expected_loss(dual_coef, problem):
 
     The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
     """
-    g, loss, Y, _ = problem
+    g = problem.graph
     true_cells, losses, _ = visit_work(g)
     total = 0.0
     for i in range(dual_coef.shape[0]):
         losses[:] = 0.0
-        _find_cells(g, Y[i], true_cells)
-        add_loss(losses, g, true_cells, loss)
+        _find_cells(g, problem.Y[i], true_cells)
+        add_loss(losses, g, true_cells, problem.loss)
         for c in range(losses.shape[0]):
             total -= losses[c] * dual_coef[i, c]
     return total

@@ -36,17 +36,16 @@ class LabelCoding:
         return np.array([len(values) for values in self.classes])
 
     @property
-    def shared_classes(self) -> NDArray[Any] | list[NDArray[Any]]:
-        """The values as scikit-learn shows them: one array, or a list per label.
+    def sklearn_classes(self) -> NDArray[Any] | list[NDArray[Any]]:
+        """The values, as scikit-learn's tools expect to find them in `classes_`.
 
-        One array for a 1-D target, and 0 and 1 for an indicator matrix, even if some
-        label took only one of the two.
+        The values of a 1-D target; the numbers of the labels for an indicator matrix;
+        else a list with the values of every label.
         """
         if self.is_vector:
             return self.classes[0]
-        values = np.unique(np.concatenate(self.classes)) if self.dtype != object else ()
-        if self.dtype.kind in "biuf" and set(values) <= {0, 1}:
-            return np.array([0, 1], dtype=self.dtype)
+        if self.dtype.kind in "biuf" and set(np.concatenate(self.classes)) <= {0, 1}:
+            return np.arange(len(self.classes))
         return self.classes
 
     def decode(self, codes: NDArray[np.integer]) -> NDArray[Any]:
@@ -134,7 +133,7 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
 def _column(series: Any) -> NDArray[Any]:
     column = np.asarray(series)
     if column.dtype.kind == "O" and len({type(value) for value in column}) == 1:
-        return np.array(column.tolist())  # strings, say, that pandas kept as objects
+        return np.array(column.tolist())  # strings, say, that were kept as objects
     return column
 
 
@@ -163,8 +162,9 @@ def _check_values(column: NDArray[Any], name: Any) -> None:
             f"Y must be fully observed; label {name} of example {i} is {column[i]} "
             "(NaN, infinity and None count as missing). Drop or fill such examples."
         )
-    if column.dtype.kind == "f" and (column != np.floor(column)).any():
-        i = int(np.flatnonzero(column != np.floor(column))[0])
+    fractions = np.array([isinstance(v, float) and v % 1 != 0 for v in column])
+    if fractions.any():
+        i = int(np.flatnonzero(fractions)[0])
         raise ValueError(
             f"Unknown label type: continuous. Labels are classes, but label {name} of "
             f"example {i} is {column[i]}. Bin such values first (numpy.digitize), or "

@@ -10,11 +10,12 @@ import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # scikit-learn depends on it
+from sklearn.utils.validation import check_is_fitted
 
 from spanforest._progress import track
 from spanforest._validation import check_count, check_option, seed_sequence
-from spanforest.graphs import FactorGraph, consensus_factors, draw_graph
+from spanforest.factors import FactorGraph, consensus_factors
+from spanforest.graphs import draw_graph
 from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import (
     GraphClassifier,
@@ -23,6 +24,7 @@ from spanforest.mmcrf import (
     Settings,
     TrainingSet,
     find_decoder,
+    relative_gap,
     train,
     warn_not_converged,
 )
@@ -39,21 +41,37 @@ class Ballot(NamedTuple):
     margins: list[NDArray[np.float64]]  # sum of the members' margins (see inference)
     n_members: int
 
-    def mve(self) -> list[NDArray[np.float64]]:
-        """Return vote shares; margins, squeezed into half a vote, break ties."""
+    def choose(self, aggregation: str) -> NDArray[np.intp]:
+        """Return the codes that win: by votes (MVE) or by margins (AMM).
+
+        Each breaks the ties of the other; what is left goes to the lower value.
+        """
+        largest = np.max([np.abs(m).max(axis=1) for m in self.margins], axis=0)
+        noise = 1e-10 * largest[:, None]  # differences of sums are not exact
+        codes = []
+        for votes, margins in zip(self.votes, self.margins, strict=True):
+            if aggregation == "mve":
+                tied = votes == votes.max(axis=1, keepdims=True)
+                second = margins
+            else:
+                tied = margins >= margins.max(axis=1, keepdims=True) - noise
+                second = votes
+            codes.append(np.where(tied, second, -np.inf).argmax(axis=1))
+        return np.column_stack(codes)
+
+    def strengths(self, aggregation: str) -> list[NDArray[np.float64]]:
+        """Return how strongly each value is supported, one array per label.
+
+        Average max-marginals up to a constant (AMM), or shares of votes, to which the
+        margins add less than half a vote (MVE).
+        """
+        n = self.n_members
+        if aggregation == "amm":
+            return [margins / n for margins in self.margins]
         return [
-            (votes + 0.5 * margins / (self.n_members + np.abs(margins)))
-            / self.n_members
+            (votes + 0.5 * margins / (n + np.abs(margins))) / n
             for votes, margins in zip(self.votes, self.margins, strict=True)
         ]
-
-    def amm(self) -> list[NDArray[np.float64]]:
-        """Return average max-marginals, up to a constant per example."""
-        return [margins / self.n_members for margins in self.margins]
-
-    def values(self, aggregation: str) -> list[NDArray[np.float64]]:
-        """Return what an aggregation maximises label by label."""
-        return self.mve() if aggregation == "mve" else self.amm()
 
 
 class RandomGraphEnsembleClassifier(GraphClassifier):
@@ -64,7 +82,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     * majority vote (``"mve"``): per label the value most members predict, ties broken
       by the average max-marginal;
     * average of max-marginals (``"amm"``): per label the value whose best label set
-      scores highest on average;
+      scores highest on average, ties broken by the votes (where a member's graph has
+      cycles, the other labels stay as that member predicts them);
     * maximum of average marginals (``"mam"``): the label set of highest score on the
       union of all graphs, edge scores averaged over the members.
 
@@ -79,7 +98,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         How members are combined unless `predict` is told otherwise.
     graph : str, graph, list of graphs or callable, default="random_tree"
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
-        per member.
+        per member. A fixed graph, and "chow_liu", make all members nearly the same.
     kernel, gamma, degree, coef0, kernel_params, normalize_kernel, C, loss, \
     fit_intercept, tol, max_iter
         As in `MMCRFClassifier`. The kernel matrix is computed once for all members.
@@ -196,7 +215,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             delayed(train_member)(data.basis, data.Y, recipe, spec, seed)
             for spec, seed in zip(specs, seeds, strict=True)
         ]
-        models = run_members(tasks, data, self.n_jobs, self.verbose > 0)
+        models = run_members(tasks, data, self.n_jobs, bool(self.verbose))
         self.estimators_ = [self._member(model) for model in models]
         self.graphs_ = [model.graph for model in models]
         self.duality_gap_ = np.array([model.gaps[-1] for model in models])
@@ -206,10 +225,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self._average(models)
         n_short = sum(not model.converged for model in models)
         if n_short:
-            relative = self.duality_gap_ / self.dual_objective_
+            largest = max(relative_gap(model) for model in models)
             warn_not_converged(
                 f"{n_short} of {n_estimators} members stopped after {self.max_iter} "
-                f"passes with a duality gap of up to {relative.max():.2g} of the dual "
+                f"passes with a duality gap of up to {largest:.2g} times the dual "
                 f"objective; tol is {self.tol:g}"
             )
         return self
@@ -235,11 +254,12 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _average(self, models: list[Model]) -> None:
         """Average the members' weights on the union of their graphs."""
-        consensus = consensus_factors(self._member_factors)
+        parts = self._member_factors
+        consensus = consensus_factors(parts)
         self.consensus_graph_ = consensus.graph
         weights = np.zeros((len(models[0].weights), consensus.n_cells))
         self.intercept_ = np.zeros(consensus.n_cells)
-        for model, factors in zip(models, self._member_factors, strict=True):
+        for model, factors in zip(models, parts, strict=True):
             places = consensus.places_of(factors)
             weights[:, places] += model.weights
             self.intercept_[places] += model.intercept
@@ -253,6 +273,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     @property
     def _member_factors(self) -> list[FactorGraph]:
         return [member._factors for member in self.estimators_]
+
+    @property
+    def _consensus_factors(self) -> FactorGraph:
+        return consensus_factors(self._member_factors)
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"
@@ -274,16 +298,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         ndarray of shape (n_samples, n_labels), or (n_samples,)
             Labels, of the form and type of `y`.
         """
+        check_is_fitted(self)
         aggregation = self._find_aggregation(aggregation)
         decoder = find_decoder(inference)
-        basis = self._basis(X)
         if aggregation == "mam":
-            factors = consensus_factors(self._member_factors)
-            chunks = self._score_chunks(basis, self._weights, self.intercept_)
-            codes = [decoder(factors, scores).labels for scores in chunks]
-            return self._coding.decode(np.concatenate(codes))
-        *_, ballot = self._ballots(basis)
-        return self._coding.decode(_highest(ballot.values(aggregation)))
+            factors = self._consensus_factors
+            return self._decide(
+                X, lambda basis: decoder(factors, self._scores(basis)).labels
+            )
+        return self._decide(X, lambda basis: self._ballot(basis).choose(aggregation))
 
     def staged_predict(
         self, X: Any, aggregation: str | None = None
@@ -302,21 +325,22 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         ndarray of shape (n_samples, n_labels), or (n_samples,)
             What an ensemble of that size would predict.
         """
+        check_is_fitted(self)
         aggregation = self._find_aggregation(aggregation)
-        basis = self._basis(X)
+        basis = self._to_basis(self._read_new_examples(X))
         if aggregation == "mam":
-            yield from map(self._coding.decode, self._staged_mam(basis))
+            codes = self._staged_mam(basis)
         else:
-            for ballot in self._ballots(basis):
-                yield self._coding.decode(_highest(ballot.values(aggregation)))
+            codes = (ballot.choose(aggregation) for ballot in self._ballots(basis))
+        return map(self._coding.decode, codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.
 
         With MVE the difference in vote shares, with AMM the difference in average
         max-marginals, with MAM the difference in average score of having the label on
-        and off, all other labels as predicted. A label that had one value in training
-        gets 1 or -1.
+        and off, all other labels as predicted (if the consensus graph has no cycle,
+        they may follow). A label that had one value in training gets 1 or -1.
 
         Parameters
         ----------
@@ -328,15 +352,14 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         ndarray of shape (n_samples, n_labels)
             For 1-D `y`: (n_samples,) with two classes, else (n_samples, n_classes).
         """
-        basis = self._basis(X)
+        check_is_fitted(self)
         if self.aggregation != "mam":
-            *_, ballot = self._ballots(basis)
-            return self._margins_to_decisions(ballot.values(self.aggregation))
-        factors = consensus_factors(self._member_factors)
-        chunks = self._score_chunks(basis, self._weights, self.intercept_)
-        parts = [label_margins(factors, scores) for scores in chunks]
-        return self._margins_to_decisions(
-            [np.concatenate(part) for part in zip(*parts, strict=True)]
+            return self._decisions(
+                X, lambda basis: self._ballot(basis).strengths(self.aggregation)
+            )
+        factors = self._consensus_factors
+        return self._decisions(
+            X, lambda basis: label_margins(factors, self._scores(basis))
         )
 
     def _find_aggregation(self, aggregation: str | None) -> str:
@@ -349,26 +372,25 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         votes = [np.zeros((n, size)) for size in self._coding.n_values]
         margins = [np.zeros((n, size)) for size in self._coding.n_values]
         for t, member in enumerate(self.estimators_):
-            factors = member._factors
-            done = 0
-            for scores in self._score_chunks(basis, member._weights, member.intercept_):
-                rows = slice(done, done + len(scores))
-                decoding = decode(factors, scores)
-                member_margins = label_margins(factors, scores, decoding)
-                for j, labels in enumerate(decoding.labels.T):
-                    votes[j][np.arange(rows.start, rows.stop), labels] += 1.0
-                    margins[j][rows] += member_margins[j]
-                done = rows.stop
+            factors, scores = member._factors, member._scores(basis)
+            decoding = decode(factors, scores)
+            member_margins = label_margins(factors, scores, decoding)
+            for j, labels in enumerate(decoding.labels.T):
+                votes[j][np.arange(n), labels] += 1.0
+                margins[j] += member_margins[j]
             yield Ballot(votes, margins, t + 1)
+
+    def _ballot(self, basis: Any) -> Ballot:
+        *_, ballot = self._ballots(basis)
+        return ballot
 
     def _staged_mam(self, basis: Any) -> Iterator[NDArray[np.intp]]:
         """Yield the codes MAM predicts with the first 1, 2, ... members."""
         parts = self._member_factors
-        union = consensus_factors(parts)
+        union = self._consensus_factors
         total = np.zeros((basis.shape[0], union.n_cells))
         for t, member in enumerate(self.estimators_):
-            chunks = self._score_chunks(basis, member._weights, member.intercept_)
-            total[:, union.places_of(parts[t])] += np.concatenate(list(chunks))
+            total[:, union.places_of(parts[t])] += member._scores(basis)
             so_far = consensus_factors(parts[: t + 1])
             scores = total[:, union.places_of(so_far)] / (t + 1)
             yield decode(so_far, scores).labels
@@ -402,12 +424,8 @@ def train_member(
 def run_members(
     tasks: list[Any], data: TrainingSet, n_jobs: int | None, verbose: bool
 ) -> list[Model]:
-    """Run the tasks by joblib, in threads unless it was told otherwise.
-
-    BLAS gets one thread per member, so that members neither fight for the cores nor
-    depend on `n_jobs` in their last bits.
-    """
-    with threadpool_limits(1, user_api="blas"), _data_on_all_workers(data):
+    """Run the tasks by joblib, in threads unless it was told otherwise."""
+    with _data_on_all_workers(data):
         parallel = Parallel(
             n_jobs=n_jobs,
             prefer="threads",
@@ -451,8 +469,3 @@ def _is_one_graph(graph: list | tuple) -> bool:
         return all(np.ndim(part) == 1 for part in graph)
     except ValueError:  # a part with rows of different lengths
         return False
-
-
-def _highest(values: list[NDArray[np.float64]]) -> NDArray[np.intp]:
-    """Return each label's value of highest score; ties go to the lower value."""
-    return np.column_stack([value.argmax(axis=1) for value in values])

@@ -1,16 +1,15 @@
-"""Output graphs over the labels: drawing them, reading them, and their factors.
+"""Output graphs over the labels: drawing them, and reading what users pass.
 
 A graph has a node per label and undirected edges. Trees, forests, isolated labels and
-cycles are all graphs here; only the factors (`FactorGraph`) know how many values a
-label takes.
+cycles are all graphs here.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import cached_property
-from typing import Any, NamedTuple
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,11 +18,9 @@ from scipy.sparse import csgraph
 
 __all__ = [
     "GENERATORS",
-    "FactorGraph",
     "LabelGraph",
     "as_label_graph",
     "chow_liu_tree",
-    "consensus_factors",
     "consensus_graph",
     "draw_graph",
     "independent_labels",
@@ -69,6 +66,9 @@ class LabelGraph:
 
     def __hash__(self) -> int:
         return hash((self.n_labels, self.edges.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LabelGraph, (self.n_labels, self.edges)  # read-only after loading too
 
     def __repr__(self) -> str:
         return f"LabelGraph(n_labels={self.n_labels}, n_edges={self.n_edges})"
@@ -124,9 +124,16 @@ class LabelGraph:
 
 
 def _canonical_edges(edges: ArrayLike, n_labels: int) -> NDArray[np.intp]:
-    if n_labels < 1:
-        raise ValueError(f"a graph needs at least one label; got n_labels={n_labels}.")
-    pairs = np.asarray(edges)
+    if not isinstance(n_labels, Integral) or n_labels < 1:
+        raise ValueError(
+            f"n_labels must be a whole number of at least 1; got {n_labels!r}."
+        )
+    try:
+        pairs = np.asarray(edges)
+    except ValueError:  # rows of different lengths
+        pairs = np.empty(0, dtype=object)
+    if pairs.dtype.kind not in "biuf":
+        raise ValueError(f"edges must be pairs of label numbers; got {edges!r:.80}.")
     if pairs.size == 0:
         pairs = np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -362,9 +369,9 @@ def as_label_graph(
     Parameters
     ----------
     graph : LabelGraph, networkx graph, square matrix or list of pairs
-        A square (n_labels, n_labels) array or sparse matrix is an adjacency matrix,
-        non-zero meaning an edge. Directions are ignored. A networkx graph has the
-        nodes 0, ..., n_labels - 1 or the label names.
+        A square (n_labels, n_labels) array or sparse matrix is a symmetric adjacency
+        matrix, non-zero meaning an edge. The nodes of a networkx graph are the label
+        names, or 0, ..., n_labels - 1; directions are ignored.
     n_labels : int
         Number of labels of the problem.
     label_names : sequence, optional
@@ -384,7 +391,7 @@ def as_label_graph(
         _check_size(len(graph.nodes), n_labels)
         found = LabelGraph(n_labels, _networkx_edges(graph, n_labels, label_names))
     else:
-        found = _from_array(graph, n_labels)
+        found = _from_array(_numbered(graph, label_names), n_labels)
     if found.n_edges == 0 and n_labels > 1:
         raise ValueError(
             f"the graph is empty: expected at least one edge between the {n_labels} "
@@ -405,21 +412,6 @@ def consensus_graph(graphs: Sequence[LabelGraph]) -> LabelGraph:
     return LabelGraph(graphs[0].n_labels, np.unique(edges, axis=0))
 
 
-def consensus_factors(parts: Sequence[FactorGraph]) -> FactorGraph:
-    """Return the factor graph with every factor of any of the parts.
-
-    Examples
-    --------
-    >>> one = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
-    >>> two = FactorGraph(LabelGraph(3, [(1, 2)]), [2, 2, 2])
-    >>> consensus_factors([one, two]).n_factors
-    4
-    """
-    unary_labels = np.unique(np.concatenate([part.unary_labels for part in parts]))
-    graph = consensus_graph([part.graph for part in parts])
-    return FactorGraph(graph, parts[0].n_values, unary_labels)
-
-
 def _check_size(found: int, n_labels: int) -> None:
     if found != n_labels:
         raise ValueError(
@@ -435,7 +427,7 @@ def _networkx_edges(
     names = (
         {} if label_names is None else {name: j for j, name in enumerate(label_names)}
     )
-    if any(node in names and node not in number for node in graph.nodes):
+    if any(node in names for node in graph.nodes):
         number = names
     strangers = [node for node in graph.nodes if node not in number]
     if strangers:
@@ -449,6 +441,28 @@ def _networkx_edges(
     return edges
 
 
+def _numbered(graph: Any, label_names: Sequence[Any] | None) -> Any:
+    """Replace label names in a list or set of pairs by the numbers of the labels."""
+    if isinstance(graph, Set):
+        graph = list(graph)
+    if label_names is None or not isinstance(graph, list | tuple):
+        return graph
+    number = {name: j for j, name in enumerate(label_names)}
+    is_named = all(
+        isinstance(pair, list | tuple) and all(isinstance(end, str) for end in pair)
+        for pair in graph
+    )
+    if not is_named:
+        return graph
+    strangers = [end for pair in graph for end in pair if end not in number]
+    if strangers:
+        raise ValueError(
+            f"edges must join labels of Y; {strangers[0]!r} is none of "
+            f"{', '.join(map(str, label_names))}."
+        )
+    return [tuple(number[end] for end in pair) for pair in graph]
+
+
 def _from_array(graph: Any, n_labels: int) -> LabelGraph:
     if sparse.issparse(graph):
         array = graph.toarray()
@@ -457,10 +471,13 @@ def _from_array(graph: Any, n_labels: int) -> LabelGraph:
             array = np.asarray(graph)
         except ValueError:  # rows of different lengths
             array = np.empty(0, dtype=object)
-        if array.dtype.kind not in "biuf" and array.size + array.dtype.hasobject:
+        if array.ndim == 0 or (
+            array.dtype.kind not in "biuf" and array.size + array.dtype.hasobject
+        ):
             raise ValueError(
                 "graph must be a name, a callable, a LabelGraph, a networkx graph, an "
-                "adjacency matrix or a list of label pairs; got "
+                "adjacency matrix or a list of pairs of label numbers (names, if Y is "
+                "a DataFrame); got "
                 f"{type(graph).__name__}: {graph!r:.80}."
             )
     # A 2 x 2 array is never a list of edges: over two labels there is only one edge.
@@ -480,218 +497,3 @@ def _from_array(graph: Any, n_labels: int) -> LabelGraph:
             f"{loops[0]}). Clear the diagonal of the adjacency matrix."
         )
     return LabelGraph(n_labels, np.argwhere(np.triu(array != 0)))
-
-
-# --- factors -----------------------------------------------------------------------
-
-
-def _integers(*names: str) -> np.dtype:
-    return np.dtype([(name, np.int64) for name in names])
-
-
-LABEL_FIELDS = _integers(
-    "n_values",
-    "start",  # where its values stand among the values of all labels
-    "unary",  # first cell of its unary factor, or -1
-    "incident_start",  # where its edges stand in `incident`
-    "incident_stop",
-)
-FACTOR_FIELDS = _integers(
-    "first",  # smaller label
-    "second",  # larger label, or -1 for a unary factor
-    "n_second",  # values of the second label, 1 for a unary factor
-    "offset",  # first cell
-    "n_cells",
-    "to_first",  # where the message into the first label starts
-    "to_second",
-)
-BRANCH_FIELDS = _integers(
-    "parent",  # the label towards the root
-    "n_parent",  # its values,
-    "parent_start",  # where they stand among the values of all labels,
-    "parent_stride",  # and cells between two of them
-    "child",  # the same of the label away from the root
-    "n_child",
-    "child_start",
-    "child_stride",
-    "table",  # first cell
-)
-
-
-class FactorArrays(NamedTuple):
-    """A factor graph as the compiled routines take it: arrays only.
-
-    Factors are numbered edges first, then the unary factors. Their tables lie one
-    after the other in a vector of cells; cell (a, b) of the edge (u, v), u < v, is
-    ``offset + a * n_second + b``.
-    """
-
-    label: NDArray[np.void]  # (n_labels,) records of LABEL_FIELDS
-    factor: NDArray[np.void]  # (n_factors,) records of FACTOR_FIELDS
-    branch: NDArray[np.void]  # the edges of a spanning forest, from the roots down
-    root: NDArray[np.int64]  # (n_components,) its roots
-    order: NDArray[np.int64]  # (n_labels,) breadth first: parents before children
-    incident: NDArray[np.int64]  # (2 * n_edges,) the edges at each label
-
-
-class FactorGraph:
-    """The factors of a graph over labels with given numbers of values.
-
-    The factors are the edges, and one unary factor for every label without an edge, so
-    that no label goes unseen. A labelling y picks one cell of every factor's table;
-    U(y) marks these cells.
-
-    Parameters
-    ----------
-    graph : LabelGraph
-        The output graph.
-    n_values : array-like of shape (n_labels,)
-        How many values each label takes, at least one.
-    unary_labels : array-like of int, optional
-        Labels that have a unary factor; by default those without an edge.
-
-    Examples
-    --------
-    >>> factors = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 3, 2])
-    >>> factors.n_factors, factors.n_cells
-    (2, 8)
-    >>> factors.cells([[1, 2, 0]]).tolist()
-    [[5, 6]]
-    """
-
-    def __init__(
-        self,
-        graph: LabelGraph,
-        n_values: ArrayLike,
-        unary_labels: ArrayLike | None = None,
-    ) -> None:
-        if unary_labels is None:
-            unary_labels = np.flatnonzero(graph.degrees == 0)
-        self.graph = graph
-        self.n_values = np.asarray(n_values, dtype=np.intp)
-        self.unary_labels = np.asarray(unary_labels, dtype=np.intp)
-        if len(self.n_values) != graph.n_labels:
-            raise ValueError(
-                f"n_values must hold one number per label of the graph, "
-                f"{graph.n_labels}; got {len(self.n_values)}."
-            )
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return self.graph.n_labels
-
-    @property
-    def n_factors(self) -> int:
-        """Number of edges and unary factors."""
-        return len(self.arrays.factor)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells over all factors: q in the paper's notation."""
-        return int(self.arrays.factor["n_cells"].sum())
-
-    @property
-    def n_labellings(self) -> int:
-        """Number of labellings; a Python integer, since it may be huge."""
-        return math.prod(self.n_values.tolist())
-
-    @property
-    def n_messages(self) -> int:
-        """Number of message entries: one per edge, end and value of that end."""
-        return int(self.n_values[self.graph.edges].sum())
-
-    @property
-    def value_start(self) -> NDArray[np.intp]:
-        """Where each label's values start when all values lie in a row."""
-        return self.arrays.label["start"]
-
-    def cells(self, Y: ArrayLike) -> NDArray[np.int32]:
-        """Return the cells that labellings pick, of shape (n_samples, n_factors)."""
-        Y = np.asarray(Y)
-        factor = self.arrays.factor
-        picked = Y[:, factor["first"]] * factor["n_second"] + factor["offset"]
-        n_edges = self.graph.n_edges
-        picked[:, :n_edges] += Y[:, factor["second"][:n_edges]]
-        return picked.astype(np.int32)
-
-    def places_of(self, part: FactorGraph) -> NDArray[np.intp]:
-        """Return where the cells of `part`, some factors of this graph, stand here."""
-        here, there = self.arrays.factor, part.arrays.factor
-        offset = {(int(f["first"]), int(f["second"])): int(f["offset"]) for f in here}
-        starts = np.array([offset[int(f["first"]), int(f["second"])] for f in there])
-        moved = starts - there["offset"]
-        return np.arange(part.n_cells) + np.repeat(moved, there["n_cells"])
-
-    @cached_property
-    def arrays(self) -> FactorArrays:
-        """The arrays that compiled routines read."""
-        n_values = self.n_values
-        u, v = self.graph.edges.T
-        n_edges = len(u)
-        singles = self.unary_labels
-
-        factor = np.zeros(n_edges + len(singles), FACTOR_FIELDS)
-        factor["first"] = np.concatenate([u, singles])
-        factor["second"] = np.concatenate([v, np.full(len(singles), -1)])
-        factor["n_second"] = np.concatenate([n_values[v], np.ones(len(singles))])
-        factor["n_cells"] = n_values[factor["first"]] * factor["n_second"]
-        factor["offset"] = _starts(factor["n_cells"])
-        factor["to_first"][:n_edges] = _starts(n_values[u] + n_values[v])
-        factor["to_second"][:n_edges] = factor["to_first"][:n_edges] + n_values[u]
-
-        label = np.full(self.n_labels, -1, LABEL_FIELDS)
-        label["n_values"] = n_values
-        label["start"] = _starts(n_values)
-        label["unary"][singles] = factor["offset"][n_edges:]
-        degrees = self.graph.degrees
-        label["incident_start"] = _starts(degrees)
-        label["incident_stop"] = label["incident_start"] + degrees
-        by_label = np.argsort(np.concatenate([u, v]), kind="stable")
-        incident = np.tile(np.arange(n_edges), 2)[by_label]
-
-        order, parent, parent_edge = _breadth_first(self.graph)
-        child = order[parent[order] >= 0]
-        edge = factor[parent_edge[child]]
-        is_second = edge["second"] == child
-        branch = np.zeros(len(child), BRANCH_FIELDS)
-        for end, labels in (("parent", parent[child]), ("child", child)):
-            branch[end] = labels
-            branch[f"n_{end}"] = n_values[labels]
-            branch[f"{end}_start"] = label["start"][labels]
-        branch["parent_stride"] = np.where(is_second, edge["n_second"], 1)
-        branch["child_stride"] = np.where(is_second, 1, edge["n_second"])
-        branch["table"] = edge["offset"]
-        root = np.flatnonzero(parent < 0)
-        return FactorArrays(label, factor, branch, root, order, incident)
-
-
-def _starts(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return where items of these sizes start when they lie in a row."""
-    return np.cumsum(sizes) - sizes
-
-
-def _breadth_first(
-    graph: LabelGraph,
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Visit every component breadth first: order, parent, edge to the parent."""
-    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(graph.n_labels)]
-    for e, (u, v) in enumerate(graph.edges.tolist()):
-        neighbours[u].append((v, e))
-        neighbours[v].append((u, e))
-    parent, parent_edge = np.full((2, graph.n_labels), -1)
-    seen = np.zeros(graph.n_labels, dtype=bool)
-    order: list[int] = []
-    for root in range(graph.n_labels):
-        if seen[root]:
-            continue
-        seen[root] = True
-        component = [root]
-        for j in component:  # grows while it is read: a queue
-            for other, e in neighbours[j]:
-                if not seen[other]:
-                    seen[other] = True
-                    parent[other], parent_edge[other] = j, e
-                    component.append(other)
-        order += component
-    return np.array(order, dtype=np.intp), parent, parent_edge

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest import _compiled
-from spanforest.graphs import FactorGraph
+from spanforest._compiled import CERTIFYING_SWEEPS, FEW_LABELLINGS
+from spanforest.factors import FactorGraph
 
 __all__ = [
     "Decoding",
@@ -26,8 +27,6 @@ __all__ = [
     "score_labels",
     "tree_reweighted",
 ]
-
-MAX_SWEEPS = 200  # of tree-reweighted message passing; two are enough for most tables
 
 
 class Decoding(NamedTuple):
@@ -99,7 +98,9 @@ def max_marginals(factors: FactorGraph, scores: ArrayLike) -> list[NDArray[np.fl
 
 
 def tree_reweighted(
-    factors: FactorGraph, scores: ArrayLike, max_sweeps: int = MAX_SWEEPS
+    factors: FactorGraph,
+    scores: ArrayLike,
+    max_sweeps: int = CERTIFYING_SWEEPS,
 ) -> Decoding:
     """Decode on any graph by sequential tree-reweighted message passing.
 
@@ -196,7 +197,10 @@ def exhaustive_search(factors: FactorGraph, scores: ArrayLike) -> Decoding:
 
 
 def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:
-    """Find good labellings with bounds: exact on forests, tree-reweighted elsewhere.
+    """Find good labellings with bounds.
+
+    Exact on forests; elsewhere tree-reweighted message passing, and, where that proves
+    nothing and there are at most 4096 labellings, a search of all of them.
 
     Examples
     --------
@@ -207,7 +211,14 @@ def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:
     """
     if factors.graph.is_forest:
         return max_sum(factors, scores)
-    return tree_reweighted(factors, scores)
+    scores = _as_scores(factors, scores)
+    found = tree_reweighted(factors, scores)
+    if factors.n_labellings <= FEW_LABELLINGS:
+        open_rows = np.flatnonzero(~found.proven)
+        exact = exhaustive_search(factors, scores[open_rows])
+        for part, certain in zip(found, exact, strict=True):
+            part[open_rows] = certain
+    return found
 
 
 def label_margins(

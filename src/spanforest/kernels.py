@@ -463,12 +463,14 @@ def _check_cholesky(K: FloatArray, name: str) -> None:
     try:
         np.linalg.cholesky(part)
     except np.linalg.LinAlgError:
-        eigenvalues = np.linalg.eigvalsh(part) - shift
+        smallest, *_, largest = np.linalg.eigvalsh(part) - shift
+        advice = _INDEFINITE_ADVICE
+        if -smallest < 1e-3 * largest:
+            advice += f" If it is rounding, add {-1.1 * smallest:.2g} to the diagonal."
         raise ValueError(
             f"{name} must be positive semidefinite; its smallest eigenvalue over "
-            f"{len(rows)} of {n_samples} examples is {eigenvalues[0]:.3g}, the largest "
-            f"is {eigenvalues[-1]:.3g}. {_INDEFINITE_ADVICE} If it is rounding, add "
-            f"{-1.1 * eigenvalues[0]:.2g} to the diagonal."
+            f"{len(rows)} of {n_samples} examples is {smallest:.3g}, the largest "
+            f"is {largest:.3g}. {advice}"
         ) from None
 
 

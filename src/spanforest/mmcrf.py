@@ -8,11 +8,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spanforest._blas import single_blas_thread
 from spanforest._progress import watch_gap
 from spanforest._validation import (
     check_count,
@@ -21,7 +23,8 @@ from spanforest._validation import (
     read_labels,
     seed_sequence,
 )
-from spanforest.graphs import FactorGraph, LabelGraph, draw_graph
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph, draw_graph
 from spanforest.inference import decode, label_margins, max_product
 from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
 from spanforest.losses import find_loss
@@ -77,14 +80,15 @@ def train(
     problem = Problem(factors, loss, data.Y, settings.C)
     make_form = KernelForm if data.is_kernel else linear_form
     form = make_form(data.basis, factors.n_cells, settings.fit_intercept)
-    found = solve(
-        form,
-        problem,
-        rng,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        watch=watch,
-    )
+    with single_blas_thread():
+        found = solve(
+            form,
+            problem,
+            rng,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            watch=watch,
+        )
     return Model(
         graph=graph,
         weights=found.weights,
@@ -125,7 +129,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         float
             Between 0 and 1.
         """
+        if self.label_names_ is not None and hasattr(y, "columns"):
+            y = self._in_training_order(y)
         return multilabel_accuracy(y, self.predict(X), sample_weight=sample_weight)
+
+    def _in_training_order(self, y: Any) -> Any:
+        if set(y.columns) != set(self.label_names_):
+            raise ValueError(
+                "the columns of y must be the labels of fit, in any order: "
+                f"{list(map(str, self.label_names_))}; got "
+                f"{list(map(str, y.columns))}."
+            )
+        return y[list(self.label_names_)]
 
     @property
     def _is_linear(self) -> bool:
@@ -155,39 +170,57 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
+    def _read_examples(self, X: Any, *, reset: bool) -> Any:
+        """Check X; features come out dense, or as CSR without duplicate entries."""
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=False if self._is_precomputed else "csr",
+            dtype=[np.float64, np.float32],
+        )
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
     def _read_training_set(self, X: Any, y: Any) -> TrainingSet:
         """Check X and y, set the attributes that describe them, build the kernel."""
         spec = self._kernel_spec
         for name in ("coef_", "dual_coef_", "X_fit_"):  # of a fit with another kernel
             self.__dict__.pop(name, None)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=False if self._is_precomputed else "csr",
-            dtype=[np.float64, np.float32],
-        )
+        X = self._read_examples(X, reset=True)
         Y, self._coding = read_labels(y)
         if X.shape[0] != len(Y):
             raise ValueError(
                 f"X and y must have one row per example each; got {X.shape[0]} rows "
                 f"in X and {len(Y)} in y. Pass the labels of exactly these examples."
             )
-        self.classes_ = self._coding.shared_classes
+        self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
-        if self._is_linear:
-            X = normalize(X) if self.normalize_kernel else X
-            return TrainingSet(X, Y, is_kernel=False)
-        K = spec.matrix(X)
-        if callable(self.kernel) or self._is_precomputed:
-            K = check_kernel_matrix(K)
         if self._is_precomputed:
+            K = check_kernel_matrix(spec.matrix(X))
             self._check_precomputed_norms(K)
-        else:
-            self.X_fit_ = X
-            if self.normalize_kernel:
-                diagonal = K.diagonal().copy()
-                K = unit_diagonal(K, diagonal, diagonal, out=K)
+            return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
+        self._check_size_of_features(X)
+        if self._is_linear:
+            return TrainingSet(self._to_basis(X), Y, is_kernel=False)
+        self.X_fit_ = X.copy()  # or predictions would change with the caller's array
+        K = self._to_basis(self.X_fit_)
+        if callable(self.kernel):
+            check_kernel_matrix(K)
         return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
+
+    def _check_size_of_features(self, X: Any) -> None:
+        values = X.data if sparse.issparse(X) else X
+        largest = float(np.abs(values).max(initial=0.0))
+        limit = np.sqrt(np.finfo(values.dtype).max / X.shape[1]) / 1e3
+        if largest > limit:
+            raise ValueError(
+                f"X has values up to {largest:.2g}, whose squares overflow or lose all "
+                "precision. Scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler."
+            )
 
     def _check_precomputed_norms(self, K: NDArray[np.floating]) -> None:
         # at prediction the new examples' own kernel values would be missing
@@ -199,9 +232,22 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 "spanforest.kernels.unit_diagonal first."
             )
 
-    def _basis(self, X: Any) -> Any:
+    def _to_basis(self, X: Any) -> Any:
         """Return what the weights are multiplied by: features, or kernel values."""
-        check_is_fitted(self)
+        if self._is_linear:
+            return normalize(X) if self.normalize_kernel else X
+        spec = self._kernel_spec
+        if self._is_precomputed:
+            return spec.matrix(X)
+        K = spec.matrix(X, self.X_fit_)
+        if self.normalize_kernel:
+            columns = spec.diagonal(self.X_fit_)
+            rows = columns if X is self.X_fit_ else spec.diagonal(X)
+            own = None if callable(self.kernel) else K  # a callable may keep its result
+            K = unit_diagonal(K, rows, columns, out=own)
+        return K
+
+    def _read_new_examples(self, X: Any) -> Any:
         if self._is_precomputed and np.ndim(X) == 2:
             width = np.shape(X)[1]
             if width != self.n_features_in_:
@@ -210,30 +256,35 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                     f"training examples, shape (n_samples, {self.n_features_in_}); "
                     f"got {width} columns. Compute K(X_test, X_train)."
                 )
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=False if self._is_precomputed else "csr",
-            dtype=[np.float64, np.float32],
-        )
-        if self._is_linear:
-            return normalize(X) if self.normalize_kernel else X
-        spec = self._kernel_spec
-        if self._is_precomputed:
-            return spec.matrix(X)
-        K = spec.matrix(X, self.X_fit_)
-        if self.normalize_kernel:
-            K = unit_diagonal(K, spec.diagonal(X), spec.diagonal(self.X_fit_), out=K)
-        return K
+        return self._read_examples(X, reset=False)
 
-    def _score_chunks(
-        self, basis: Any, weights: NDArray[np.float64], intercept: NDArray[np.float64]
-    ) -> Iterator[NDArray[np.float64]]:
-        """Yield F = basis @ weights + intercept, some rows at a time."""
-        step = max(1, CHUNK_CELLS // max(1, len(intercept)))
-        for start in range(0, basis.shape[0], step):
-            yield np.asarray(basis[start : start + step] @ weights) + intercept
+    def _bases(self, X: Any) -> Iterator[Any]:
+        """Yield the basis of new examples, as many at a time as memory allows."""
+        X = self._read_new_examples(X)
+        widest = max(*self._weights.shape, 1)
+        step = max(1, CHUNK_CELLS // widest)
+        for start in range(0, X.shape[0], step):
+            yield self._to_basis(X[start : start + step])
+
+    def _scores(self, basis: Any) -> NDArray[np.float64]:
+        """Return F = basis @ weights + intercept."""
+        return np.asarray(basis @ self._weights) + self.intercept_
+
+    def _decide(
+        self, X: Any, choose: Callable[[Any], NDArray[np.intp]]
+    ) -> NDArray[Any]:
+        """Return the labels of the codes that `choose` gives for a basis."""
+        codes = [choose(basis) for basis in self._bases(X)]
+        return self._coding.decode(np.concatenate(codes))
+
+    def _decisions(
+        self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
+    ) -> NDArray[np.float64]:
+        """Return the decision function that follows from the margins of a basis."""
+        parts = [margins(basis) for basis in self._bases(X)]
+        return self._margins_to_decisions(
+            [np.concatenate(part) for part in zip(*parts, strict=True)]
+        )
 
     def _margins_to_decisions(
         self, margins: list[NDArray[np.float64]]
@@ -308,8 +359,8 @@ class MMCRFClassifier(GraphClassifier):
     Attributes
     ----------
     classes_ : ndarray or list of ndarray
-        The values of the labels: one array if `y` was 1-D or an indicator matrix, else
-        an array per label.
+        The values of a 1-D `y`; 0, ..., n_labels - 1 for an indicator matrix, as in
+        scikit-learn; else a list with the values of every label.
     label_names_ : ndarray or None
         The column names if `y` was a DataFrame.
     graph_ : LabelGraph
@@ -411,14 +462,14 @@ class MMCRFClassifier(GraphClassifier):
         data = self._read_training_set(X, y)
         rng = np.random.default_rng(seed_sequence(self.random_state))
         graph = draw_graph(self.graph, data.Y, rng, self.label_names_)
-        with watch_gap(settings.tol, verbose=self.verbose > 0) as watch:
+        with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
             model = train(data, graph, rng, settings, watch)
         self._store(model)
         if not model.converged:
             warn_not_converged(
                 f"the duality gap is {self.duality_gap_:.3g} after {self.n_iter_} "
-                f"passes, {self.duality_gap_ / self.dual_objective_:.2g} of the dual "
-                f"objective; tol is {self.tol:g}"
+                f"passes, {relative_gap(model):.2g} times the dual objective; tol is "
+                f"{self.tol:g}"
             )
         return self
 
@@ -454,12 +505,11 @@ class MMCRFClassifier(GraphClassifier):
         ndarray of shape (n_samples, n_labels), or (n_samples,)
             Labels, of the form and type of `y`.
         """
-        decoder = find_decoder(inference)
-        basis = self._basis(X)
-        factors = self._factors
-        chunks = self._score_chunks(basis, self._weights, self.intercept_)
-        codes = [decoder(factors, scores).labels for scores in chunks]
-        return self._coding.decode(np.concatenate(codes))
+        check_is_fitted(self)
+        decoder, factors = find_decoder(inference), self._factors
+        return self._decide(
+            X, lambda basis: decoder(factors, self._scores(basis)).labels
+        )
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.
@@ -478,12 +528,10 @@ class MMCRFClassifier(GraphClassifier):
         ndarray of shape (n_samples, n_labels)
             For 1-D `y`: (n_samples,) with two classes, else (n_samples, n_classes).
         """
-        basis = self._basis(X)
+        check_is_fitted(self)
         factors = self._factors
-        chunks = self._score_chunks(basis, self._weights, self.intercept_)
-        parts = [label_margins(factors, scores) for scores in chunks]
-        return self._margins_to_decisions(
-            [np.concatenate(part) for part in zip(*parts, strict=True)]
+        return self._decisions(
+            X, lambda basis: label_margins(factors, self._scores(basis))
         )
 
 
@@ -495,11 +543,19 @@ def find_decoder(name: str) -> Any:
     return lambda factors, scores: max_product(factors, scores)[0]
 
 
+def relative_gap(model: Model) -> float:
+    """Return the gap relative to the dual objective, infinite if that is not > 0."""
+    if model.dual_objective <= 0.0:
+        return np.inf
+    return float(model.gaps[-1] / model.dual_objective)
+
+
 def warn_not_converged(what: str) -> None:
-    """Warn that training stopped short of its tolerance."""
+    """Warn the caller of fit that training stopped short of its tolerance."""
     warnings.warn(
         f"Training did not converge: {what}. Raise max_iter or tol, lower C, or scale "
-        "the features (normalize_kernel=True, or a scaler before).",
+        "the data: StandardScaler for features of different sizes, and then "
+        "normalize_kernel=True, which alone does not make up for it.",
         ConvergenceWarning,
         stacklevel=3,
     )

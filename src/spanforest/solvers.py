@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest import _compiled
-from spanforest.graphs import FactorGraph
+from spanforest._compiled import LossArrays, ProblemArrays, State
+from spanforest.factors import FactorGraph
 from spanforest.losses import FactorLoss
 
 __all__ = [
@@ -51,15 +52,6 @@ class Problem(NamedTuple):
     loss: FactorLoss
     Y: NDArray[np.int32]  # (n_samples, n_labels) codes of the true labels
     C: float
-
-
-class LossArrays(NamedTuple):
-    """A `FactorLoss` as the compiled routines take it."""
-
-    worst: NDArray[np.float64]  # (n_cells,) loss of a cell that is wrong at both ends
-    joint: NDArray[np.float64]  # (n_factors,) and so below
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
 
 
 class Solution(NamedTuple):
@@ -106,7 +98,7 @@ class _Form(ABC):
     def epoch(
         self,
         order: NDArray[np.intp],
-        problem: tuple,
+        problem: ProblemArrays,
         hinge: NDArray[np.float64],
         messages: NDArray[np.float64] | None,
         scale: float = 1.0,
@@ -123,6 +115,9 @@ class _Form(ABC):
         rows = self.data[block].astype(np.float64, copy=False)
         return rows @ self.weights + self.constant * self.intercept
 
+    def _state(self, hinge: NDArray[np.float64], scale: float) -> State:
+        return State(self.dual_coef, self.intercept, hinge, scale, self.constant)
+
     def squared_norm(self) -> float:
         """Return ‖w‖², the constant feature's weights included."""
         return float(
@@ -137,17 +132,14 @@ class _BlockedForm(_Form):
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, a block per matrix product."""
         weights = self.weights.astype(self.data.dtype, copy=False)
-        scaling = (scale, self.constant)
-        state = (self.dual_coef, self.intercept, hinge)
+        state = self._state(hinge, scale)
         for start in range(0, len(order), BLOCK_SIZE):
             block = order[start : start + BLOCK_SIZE]
             rows = self.data[block]
             scores = (rows @ weights).astype(np.float64, copy=False)
             gram = self._gram(rows, block)
             change = np.empty_like(scores)
-            _compiled.block_pass(
-                block, scores, gram, problem, state, messages, change, scaling
-            )
+            _compiled.block_pass(block, scores, gram, problem, state, messages, change)
             self._absorb(block, rows, scores, change, weights)
 
     @abstractmethod
@@ -211,9 +203,8 @@ class SparseForm(_Form):
             (X.data, X.indices, X.indptr),
             self.weights,
             problem,
-            (self.dual_coef, self.intercept, hinge),
+            self._state(hinge, scale),
             messages,
-            (scale, self.constant),
         )
 
 
@@ -371,15 +362,16 @@ def solve(
     return Solution(form.weights, form.intercept, dual, np.array(history), tol)
 
 
-def compiled_problem(problem: Problem) -> tuple:
+def compiled_problem(problem: Problem) -> ProblemArrays:
     """Return the problem as the compiled routines take it."""
-    factors = problem.factors.arrays
-    worst = np.repeat(sum(problem.loss), factors.factor["n_cells"])
-    return (
-        factors,
-        LossArrays(worst, *problem.loss),
-        problem.Y,
-        (float(problem.C), STEPS_PER_VISIT),
+    graph = problem.factors.arrays
+    worst = np.repeat(sum(problem.loss), graph.factor["n_cells"])
+    return ProblemArrays(
+        graph=graph,
+        loss=LossArrays(worst, *problem.loss),
+        Y=problem.Y,
+        C=float(problem.C),
+        max_steps=STEPS_PER_VISIT,
     )
 
 
@@ -394,7 +386,7 @@ def _dual_and_gap(
 
 def _measure_hinge(
     form: _Form,
-    problem: tuple,
+    problem: ProblemArrays,
     hinge: NDArray[np.float64],
     messages: NDArray[np.float64] | None,
 ) -> None:

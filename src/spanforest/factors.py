@@ -1,0 +1,232 @@
+"""The factors of an output graph: what a model has a score for, and how it is laid out.
+
+Only here do labels have numbers of values. The compiled routines read a factor graph as
+arrays of records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spanforest._compiled import FactorArrays
+from spanforest.graphs import LabelGraph, consensus_graph
+
+__all__ = ["FactorGraph", "consensus_factors"]
+
+
+def _integers(*names: str) -> np.dtype:
+    return np.dtype([(name, np.int64) for name in names])
+
+
+LABEL_FIELDS = _integers(
+    "n_values",
+    "start",  # where its values stand among the values of all labels
+    "unary",  # first cell of its unary factor, or -1
+    "incident_start",  # where its edges stand in `incident`
+    "incident_stop",
+)
+FACTOR_FIELDS = _integers(
+    "first",  # smaller label
+    "second",  # larger label, or -1 for a unary factor
+    "n_second",  # values of the second label, 1 for a unary factor
+    "offset",  # first cell
+    "n_cells",
+    "to_first",  # where the message into the first label starts
+    "to_second",
+)
+BRANCH_FIELDS = _integers(
+    "parent",  # the label towards the root
+    "n_parent",  # its values,
+    "parent_start",  # where they stand among the values of all labels,
+    "parent_stride",  # and cells between two of them
+    "child",  # the same of the label away from the root
+    "n_child",
+    "child_start",
+    "child_stride",
+    "table",  # first cell
+)
+
+
+class FactorGraph:
+    """The factors of a graph over labels with given numbers of values.
+
+    The factors are the edges, and one unary factor for every label without an edge, so
+    that no label goes unseen. A labelling y picks one cell of every factor's table;
+    U(y) marks these cells.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        The output graph.
+    n_values : array-like of shape (n_labels,)
+        How many values each label takes, at least one.
+    unary_labels : array-like of int, optional
+        Labels that have a unary factor; by default those without an edge.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> factors = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 3, 2])
+    >>> factors.n_factors, factors.n_cells
+    (2, 8)
+    >>> factors.cells([[1, 2, 0]]).tolist()
+    [[5, 6]]
+    """
+
+    def __init__(
+        self,
+        graph: LabelGraph,
+        n_values: ArrayLike,
+        unary_labels: ArrayLike | None = None,
+    ) -> None:
+        if unary_labels is None:
+            unary_labels = np.flatnonzero(graph.degrees == 0)
+        self.graph = graph
+        self.n_values = np.asarray(n_values, dtype=np.intp)
+        self.unary_labels = np.asarray(unary_labels, dtype=np.intp)
+        if len(self.n_values) != graph.n_labels:
+            raise ValueError(
+                f"n_values must hold one number per label of the graph, "
+                f"{graph.n_labels}; got {len(self.n_values)}."
+            )
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.graph.n_labels
+
+    @property
+    def n_factors(self) -> int:
+        """Number of edges and unary factors."""
+        return len(self.arrays.factor)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells over all factors: q in the paper's notation."""
+        return int(self.arrays.factor["n_cells"].sum())
+
+    @property
+    def n_labellings(self) -> int:
+        """Number of labellings; a Python integer, since it may be huge."""
+        return math.prod(self.n_values.tolist())
+
+    @property
+    def n_messages(self) -> int:
+        """Number of message entries: one per edge, end and value of that end."""
+        return int(self.n_values[self.graph.edges].sum())
+
+    @property
+    def value_start(self) -> NDArray[np.intp]:
+        """Where each label's values start when all values lie in a row."""
+        return self.arrays.label["start"]
+
+    def cells(self, Y: ArrayLike) -> NDArray[np.int32]:
+        """Return the cells that labellings pick, of shape (n_samples, n_factors)."""
+        Y = np.asarray(Y)
+        factor = self.arrays.factor
+        picked = Y[:, factor["first"]] * factor["n_second"] + factor["offset"]
+        n_edges = self.graph.n_edges
+        picked[:, :n_edges] += Y[:, factor["second"][:n_edges]]
+        return picked.astype(np.int32)
+
+    def places_of(self, part: FactorGraph) -> NDArray[np.intp]:
+        """Return where the cells of `part`, some factors of this graph, stand here."""
+        here, there = self.arrays.factor, part.arrays.factor
+        offset = {(int(f["first"]), int(f["second"])): int(f["offset"]) for f in here}
+        starts = np.array([offset[int(f["first"]), int(f["second"])] for f in there])
+        moved = starts - there["offset"]
+        return np.arange(part.n_cells) + np.repeat(moved, there["n_cells"])
+
+    @cached_property
+    def arrays(self) -> FactorArrays:
+        """The arrays that compiled routines read."""
+        n_values = self.n_values
+        u, v = self.graph.edges.T
+        n_edges = len(u)
+        singles = self.unary_labels
+
+        factor = np.zeros(n_edges + len(singles), FACTOR_FIELDS)
+        factor["first"] = np.concatenate([u, singles])
+        factor["second"] = np.concatenate([v, np.full(len(singles), -1)])
+        factor["n_second"] = np.concatenate([n_values[v], np.ones(len(singles))])
+        factor["n_cells"] = n_values[factor["first"]] * factor["n_second"]
+        factor["offset"] = _starts(factor["n_cells"])
+        factor["to_first"][:n_edges] = _starts(n_values[u] + n_values[v])
+        factor["to_second"][:n_edges] = factor["to_first"][:n_edges] + n_values[u]
+
+        label = np.full(self.n_labels, -1, LABEL_FIELDS)
+        label["n_values"] = n_values
+        label["start"] = _starts(n_values)
+        label["unary"][singles] = factor["offset"][n_edges:]
+        degrees = self.graph.degrees
+        label["incident_start"] = _starts(degrees)
+        label["incident_stop"] = label["incident_start"] + degrees
+        by_label = np.argsort(np.concatenate([u, v]), kind="stable")
+        incident = np.tile(np.arange(n_edges), 2)[by_label]
+
+        order, parent, parent_edge = _breadth_first(self.graph)
+        child = order[parent[order] >= 0]
+        edge = factor[parent_edge[child]]
+        is_second = edge["second"] == child
+        branch = np.zeros(len(child), BRANCH_FIELDS)
+        for end, labels in (("parent", parent[child]), ("child", child)):
+            branch[end] = labels
+            branch[f"n_{end}"] = n_values[labels]
+            branch[f"{end}_start"] = label["start"][labels]
+        branch["parent_stride"] = np.where(is_second, edge["n_second"], 1)
+        branch["child_stride"] = np.where(is_second, 1, edge["n_second"])
+        branch["table"] = edge["offset"]
+        root = np.flatnonzero(parent < 0)
+        return FactorArrays(label, factor, branch, root, order, incident)
+
+
+def consensus_factors(parts: Sequence[FactorGraph]) -> FactorGraph:
+    """Return the factor graph with every factor of any of the parts.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> one = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
+    >>> two = FactorGraph(LabelGraph(3, [(1, 2)]), [2, 2, 2])
+    >>> consensus_factors([one, two]).n_factors
+    4
+    """
+    unary_labels = np.unique(np.concatenate([part.unary_labels for part in parts]))
+    graph = consensus_graph([part.graph for part in parts])
+    return FactorGraph(graph, parts[0].n_values, unary_labels)
+
+
+def _starts(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return where items of these sizes start when they lie in a row."""
+    return np.cumsum(sizes) - sizes
+
+
+def _breadth_first(
+    graph: LabelGraph,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Visit every component breadth first: order, parent, edge to the parent."""
+    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(graph.n_labels)]
+    for e, (u, v) in enumerate(graph.edges.tolist()):
+        neighbours[u].append((v, e))
+        neighbours[v].append((u, e))
+    parent, parent_edge = np.full((2, graph.n_labels), -1)
+    seen = np.zeros(graph.n_labels, dtype=bool)
+    order: list[int] = []
+    for root in range(graph.n_labels):
+        if seen[root]:
+            continue
+        seen[root] = True
+        component = [root]
+        for j in component:  # grows while it is read: a queue
+            for other, e in neighbours[j]:
+                if not seen[other]:
+                    seen[other] = True
+                    parent[other], parent_edge[other] = j, e
+                    component.append(other)
+        order += component
+    return np.array(order, dtype=np.intp), parent, parent_edge
