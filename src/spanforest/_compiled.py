@@ -94,8 +94,29 @@ def labelling_score(scores, g, labels):
 
 
 @njit(cache=True, nogil=True)
-def _upward(scores, g, upward):
-    """Fill upward[j, a], the best score of j's subtree if label j takes value a."""
+def _exceeds(value, best):
+    """Return whether a score is larger by more than rounding."""
+    return value - best > TIE * (abs(value) + abs(best))
+
+
+@njit(cache=True, nogil=True)
+def forest_work(g):
+    """Return the buffers of a walk up a forest: scores of subtrees, choices."""
+    return (
+        np.empty(g.label["n_values"].sum()),
+        np.empty(g.branch["n_parent"].sum(), dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _walk_up(scores, g, work):
+    """Fill upward[j, a], the best score of j's subtree if label j takes value a.
+
+    Beside it, note for every branch and value of the parent which value of the child
+    is best. Ties go to the lower value: after an exact line search two labellings tie
+    as a rule, and rounding must not choose between them.
+    """
+    upward, choices = work
     upward[:] = 0.0
     for f in range(g.incident.shape[0] // 2, g.factor.shape[0]):  # the unary factors
         factor = g.factor[f]
@@ -106,40 +127,39 @@ def _upward(scores, g, upward):
         branch = g.branch[e]
         mine, theirs = branch["child_start"], branch["parent_start"]
         row, step = branch["table"], branch["child_stride"]
+        note = branch["choices"]
         if branch["n_child"] == 2 and branch["n_parent"] == 2:  # the common case
             other_row = row + branch["parent_stride"]
             low, high = upward[mine], upward[mine + 1]
             off, on = scores[row] + low, scores[row + step] + high
             upward[theirs] += on if on > off else off
+            choices[note] = _exceeds(on, off)
             off, on = scores[other_row] + low, scores[other_row + step] + high
             upward[theirs + 1] += on if on > off else off
+            choices[note + 1] = _exceeds(on, off)
             continue
         for a in range(branch["n_parent"]):
-            best = -np.inf
-            for b in range(branch["n_child"]):
-                best = max(best, scores[row + b * step] + upward[mine + b])
+            best, choice = scores[row] + upward[mine], 0
+            for b in range(1, branch["n_child"]):
+                value = scores[row + b * step] + upward[mine + b]
+                if _exceeds(value, best):
+                    best, choice = value, b
             upward[theirs + a] += best
+            choices[note + a] = choice
             row += branch["parent_stride"]
 
 
 @njit(cache=True, nogil=True)
-def _exceeds(value, best):
-    """Return whether a score is larger by more than rounding."""
-    return value - best > TIE * (abs(value) + abs(best))
-
-
-@njit(cache=True, nogil=True)
-def forest_max_sum(scores, g, upward, labels):
+def forest_max_sum(scores, g, work, labels):
     """Write a highest-scoring labelling into `labels` and return its score.
 
         y* = argmax_y <scores, U(y)>        (the paper's inference problem)
 
-    Shapes: scores (n_cells,), upward (total number of values,) is overwritten. Labels
-    are decided from the roots down, each given its parent, so that ties cannot mix
-    two optima. Ties go to the lower value: after an exact line search two labellings
-    tie as a rule, and rounding must not choose between them.
+    scores has shape (n_cells,); `work` is from `forest_work`. Labels are decided from
+    the roots down, each given its parent, so that ties cannot mix two optima.
     """
-    _upward(scores, g, upward)
+    _walk_up(scores, g, work)
+    upward, choices = work
     total = 0.0
     for j in g.root:
         start = g.label[j]["start"]
@@ -151,25 +171,16 @@ def forest_max_sum(scores, g, upward, labels):
         total += upward[start + choice]
     for e in range(g.branch.shape[0]):  # the parent is already decided
         branch = g.branch[e]
-        start, step = branch["child_start"], branch["child_stride"]
-        row = branch["table"] + labels[branch["parent"]] * branch["parent_stride"]
-        choice = 0
-        best = scores[row] + upward[start]
-        for b in range(1, branch["n_child"]):
-            value = scores[row + b * step] + upward[start + b]
-            if _exceeds(value, best):
-                best = value
-                choice = b
-        labels[branch["child"]] = choice
+        labels[branch["child"]] = choices[branch["choices"] + labels[branch["parent"]]]
     return total
 
 
 @njit(cache=True, nogil=True)
 def forest_max_sums(scores, g, labels, best):
     """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
-    upward = np.empty(g.label["n_values"].sum())
+    work = forest_work(g)
     for i in range(scores.shape[0]):
-        best[i] = forest_max_sum(scores[i], g, upward, labels[i])
+        best[i] = forest_max_sum(scores[i], g, work, labels[i])
 
 
 @njit(cache=True, nogil=True)
@@ -208,10 +219,11 @@ def forest_max_marginals(scores, g, marginals):
     One pass up and one down. Shapes: scores (n, n_cells), marginals (n, total number
     of values). Components other than j's enter by their best scores.
     """
-    upward = np.empty(marginals.shape[1])
-    downward = np.empty(marginals.shape[1])
+    work = forest_work(g)
+    upward, _ = work
+    downward = np.empty_like(upward)
     for i in range(scores.shape[0]):
-        _upward(scores[i], g, upward)
+        _walk_up(scores[i], g, work)
         total = _downward(scores[i], g, upward, downward)
         for j in range(g.label.shape[0]):
             start = g.label[j]["start"]
@@ -592,15 +604,15 @@ def _pairwise_visit(scores, marginals, problem, norm, work):
     updated in place.
     """
     g, C = problem.graph, problem.C
-    upward, masked, labels, better, worse = work
+    walk, masked, labels, better, worse = work
     n_factors = better.shape[0]
     first_top, first_rise, moved = 0.0, 0.0, False
     for step in range(problem.max_steps):
-        top = forest_max_sum(scores, g, upward, labels)
+        top = forest_max_sum(scores, g, walk, labels)
         _find_cells(g, labels, better)
         for c in range(scores.shape[0]):
             masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
-        rise = top + forest_max_sum(masked, g, upward, labels)
+        rise = top + forest_max_sum(masked, g, walk, labels)
         _find_cells(g, labels, worse)
         if step == 0:
             first_top, first_rise = top, rise
@@ -673,7 +685,7 @@ def visit_work(g):
     n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
     n_factors = g.factor.shape[0]
     pairwise = (
-        np.empty(g.label["n_values"].sum()),
+        forest_work(g),
         np.empty(n_cells),
         np.zeros(g.label.shape[0], dtype=np.int64),
         np.empty(n_factors, dtype=np.int64),
@@ -802,9 +814,9 @@ def _upper_bound(scores, g, messages, work):
     Where the bound of message passing is not tight and there are few labellings, all
     of them are tried.
     """
-    upward, _, labels, _, _ = work
+    walk, _, labels, _, _ = work
     if messages is None:
-        bound = forest_max_sum(scores, g, upward, labels)
+        bound = forest_max_sum(scores, g, walk, labels)
     else:
         messages[:] = 0.0
         score, bound = tree_reweighted(

@@ -49,6 +49,7 @@ BRANCH_FIELDS = _integers(
     "child_start",
     "child_stride",
     "table",  # first cell
+    "choices",  # where the child's best values, given the parent's, are noted
 )
 
 
@@ -181,6 +182,7 @@ class FactorGraph:
         branch["parent_stride"] = np.where(is_second, edge["n_second"], 1)
         branch["child_stride"] = np.where(is_second, 1, edge["n_second"])
         branch["table"] = edge["offset"]
+        branch["choices"] = _starts(branch["n_parent"])
         root = np.flatnonzero(parent < 0)
         return FactorArrays(label, factor, branch, root, order, incident)
 

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 BLOCK_SIZE = 64  # examples per matrix product
-STEPS_PER_VISIT = 2
+STEPS_PER_VISIT = 3
 
 
 class Problem(NamedTuple):
