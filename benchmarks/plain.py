@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from spanforest._compiled import forest_max_sum
+from spanforest._compiled import forest_max_sum, forest_work
 
 BLOCK_SIZE = 64
 
@@ -74,13 +74,13 @@ def _visit(scores, norm, i, task, A, change, move, work):
     and `rise` that of the dual objective.
     """
     g, truth, C = task
-    upward, labels, direction = work
+    walk, labels, direction = work
     direction[:] = A[i]
     scores += 1.0  # the edge loss
     for cell in truth[i]:
         scores[cell] -= 1.0
         direction[cell] -= C
-    forest_max_sum(scores, g, upward, labels)
+    forest_max_sum(scores, g, walk, labels)
     for f in g.factor:
         direction[f.offset + labels[f.first] * f.n_second + labels[f.second]] += C
     gap = squares = 0.0
@@ -101,7 +101,7 @@ def _visit(scores, norm, i, task, A, change, move, work):
 @njit(nogil=True)
 def _work(g, q):
     n_labels = g.label.shape[0]
-    return np.empty(2 * n_labels), np.zeros(n_labels, dtype=np.int64), np.empty(q)
+    return forest_work(g), np.zeros(n_labels, dtype=np.int64), np.empty(q)
 
 
 @njit(nogil=True)
