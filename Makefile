@@ -13,6 +13,8 @@ help:  ## list the targets
 
 # Rebuilt when the dependencies change; everything stays inside the project folder.
 $(READY): pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \
+	    'Python 3.11 or newer is needed: make ... PYTHON=python3.12, say')"
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
 	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot]" --group dev
