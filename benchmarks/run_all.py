@@ -74,7 +74,7 @@ def main():
     sections, worked = zip(*map(run, SCRIPTS), strict=True)
     total = f"All scripts took {(time.perf_counter() - start) / 60:.1f} minutes."
     facts = "\n".join(f"- {name}: {value}" for name, value in before.items())
-    if common.machine_facts() != before:
+    if common.machine_facts()["sources"] != before["sources"]:
         facts += "\n\n**The sources changed during the run: run it again.**"
     text = "\n".join([INTRODUCTION, f"## Machine\n\n{facts}\n\n{total}\n", *sections])
     partial = HERE / "README.md.partial"
