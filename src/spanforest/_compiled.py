@@ -11,6 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+compiled = njit(cache=True, nogil=True)
+# Hot routines: handing over a factor graph costs more than a small one of them does.
+inlined = njit(cache=True, nogil=True, forceinline=True)
+
 ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's
 NEGLIGIBLE = 1e-14  # marginals below this share of C are rounding errors of zero
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
@@ -68,7 +72,7 @@ class State(NamedTuple):
     constant: float  # the constant feature
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _cell(g, f, labels):
     """Return the cell of factor f that the labelling picks."""
     factor = g.factor[f]
@@ -81,7 +85,7 @@ def _cell(g, f, labels):
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def labelling_score(scores, g, labels):
     """Return <scores, U(labels)>."""
     total = 0.0
@@ -93,13 +97,13 @@ def labelling_score(scores, g, labels):
 # --- forests -----------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _exceeds(value, best):
     """Return whether a score is larger by more than rounding."""
     return value - best > TIE * (abs(value) + abs(best))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def forest_work(g):
     """Return the buffers of a walk up a forest: scores of subtrees, choices."""
     return (
@@ -108,7 +112,7 @@ def forest_work(g):
     )
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _walk_up(scores, g, work):
     """Fill upward[j, a], the best score of j's subtree if label j takes value a.
 
@@ -149,7 +153,7 @@ def _walk_up(scores, g, work):
             row += branch["parent_stride"]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def forest_max_sum(scores, g, work, labels):
     """Write a highest-scoring labelling into `labels` and return its score.
 
@@ -175,7 +179,7 @@ def forest_max_sum(scores, g, work, labels):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def forest_max_sums(scores, g, labels, best):
     """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
     work = forest_work(g)
@@ -183,7 +187,7 @@ def forest_max_sums(scores, g, labels, best):
         best[i] = forest_max_sum(scores[i], g, work, labels[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _downward(scores, g, upward, downward):
     """Fill downward[j, a], the best score of all but j's subtree if j takes value a.
 
@@ -212,7 +216,7 @@ def _downward(scores, g, upward, downward):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def forest_max_marginals(scores, g, marginals):
     """Fill marginals[i, j, a] = max over y with y_j = a of <scores_i, U(y)>.
 
@@ -235,18 +239,18 @@ def forest_max_marginals(scores, g, marginals):
 # --- graphs with cycles ------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _other_end(factor, j):
     return factor["second"] if factor["first"] == j else factor["first"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _inbox(factor, j):
     """Return where the message along an edge into label j starts."""
     return factor["to_first"] if factor["first"] == j else factor["to_second"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _edge_cell(factor, j, a, b):
     """Return the cell of an edge where label j takes a and the other end takes b."""
     if factor["first"] == j:
@@ -254,13 +258,13 @@ def _edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unary_scores(scores, label, out):
     for a in range(label["n_values"]):
         out[a] = scores[label["unary"] + a] if label["unary"] >= 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _belief(scores, g, messages, j, belief):
     """Fill belief[a] with the unary score of j = a plus all messages into j."""
     label = g.label[j]
@@ -271,7 +275,7 @@ def _belief(scores, g, messages, j, belief):
             belief[a] += messages[inbox + a]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _decide(scores, g, messages, j, decided, labels, work):
     """Choose label j: decided neighbours count by their value, others by message."""
     label = g.label[j]
@@ -294,7 +298,7 @@ def _decide(scores, g, messages, j, decided, labels, work):
     decided[j] = True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _send(scores, g, e, j, belief, messages, out):
     """Write to `out` the message along edge e from label j, 0 at its largest.
 
@@ -318,7 +322,7 @@ def _send(scores, g, e, j, belief, messages, out):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _reweighted_sweep(scores, g, messages, forward, labels, work):
     """Pass messages once along the labels' order, or against it; return the bound.
 
@@ -356,7 +360,7 @@ def _reweighted_sweep(scores, g, messages, forward, labels, work):
     return bound
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _climb(scores, g, messages, labels, work):
     """Change single labels as long as that raises the score."""
     belief, decided = work
@@ -375,7 +379,7 @@ def _climb(scores, g, messages, labels, work):
                 labels[j] = before
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def message_work(g):
     """Return the buffers of `tree_reweighted`: a labelling, a belief, decided flags."""
     n_labels = g.label.shape[0]
@@ -386,7 +390,7 @@ def message_work(g):
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
     """Write a labelling into `labels`; return its score and a bound on the best one.
 
@@ -420,7 +424,7 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
     return score, max(bound, score)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tree_reweighted_rows(scores, g, max_sweeps, messages, labels, score, bound):
     """Apply `tree_reweighted` to every row of scores, each from zero messages."""
     work = message_work(g)
@@ -431,7 +435,7 @@ def tree_reweighted_rows(scores, g, max_sweeps, messages, labels, score, bound):
         )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def max_product_rows(scores, g, schedule, messages, labels, change):
     """Decode every row by damped max-product; change[i] is the last message change.
 
@@ -462,7 +466,7 @@ def max_product_rows(scores, g, schedule, messages, labels, change):
             _decide(scores[i], g, messages, j, decided, labels[i], belief)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def flip_margins(scores, g, labels, margins):
     """Fill margins[i, j, a] with the score of labelling i after setting label j to a.
 
@@ -485,7 +489,7 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, cell] - now
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exhaustive_max(scores, g, labels):
     """Try every labelling; write a best one into `labels` and return its score.
 
@@ -508,14 +512,14 @@ def exhaustive_max(scores, g, labels):
         candidate[j] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exhaustive_rows(scores, g, labels, best):
     """Apply `exhaustive_max` to every row: labels (n, n_labels), best (n,)."""
     for i in range(scores.shape[0]):
         best[i] = exhaustive_max(scores[i], g, labels[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _has_few_labellings(g):
     count = 1
     for j in range(g.label.shape[0]):
@@ -531,14 +535,14 @@ def _has_few_labellings(g):
 # that is part of its type, message passing is compiled only for graphs with cycles.
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _find_cells(g, labels, cells):
     """Write the cells that a labelling picks."""
     for f in range(g.factor.shape[0]):
         cells[f] = _cell(g, f, labels)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _pick(scores, cells):
     """Return the sum of the scores at these cells."""
     total = 0.0
@@ -547,7 +551,7 @@ def _pick(scores, cells):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def add_loss(scores, g, true_cells, loss):
     """Add to the scores of one example the loss of every cell against the true ones.
 
@@ -570,7 +574,7 @@ def add_loss(scores, g, true_cells, loss):
             scores[cell] -= loss.second[f]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _load_marginals(dual_row, true_cells, C, marginals):
     """Fill marginals with mu = C U(y) - A, rounding errors of zero cleared."""
     for c in range(marginals.shape[0]):
@@ -582,7 +586,7 @@ def _load_marginals(dual_row, true_cells, C, marginals):
             marginals[c] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _store_marginals(marginals, true_cells, C, dual_row, change):
     """Write A = C U(y) - mu into dual_row and how much it moved into change."""
     for cell in true_cells:
@@ -592,7 +596,7 @@ def _store_marginals(marginals, true_cells, C, dual_row, change):
         dual_row[c] = -marginals[c]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _pairwise_visit(scores, marginals, problem, norm, work):
     """Improve one example's marginals on a forest; return its best score before.
 
@@ -639,7 +643,7 @@ def _pairwise_visit(scores, marginals, problem, norm, work):
     return first_top, moved
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _frank_wolfe_visit(scores, marginals, problem, norm, messages):
     """Improve one example's marginals on any graph; return its bound before.
 
@@ -679,7 +683,7 @@ def _frank_wolfe_visit(scores, marginals, problem, norm, messages):
     return first_bound, moved
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def visit_work(g):
     """Return the buffers of a visit: true cells, marginals, those of pairwise steps."""
     n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
@@ -694,7 +698,7 @@ def visit_work(g):
     return np.empty(n_factors, dtype=np.int64), np.empty(n_cells), pairwise
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _visit(i, scores, norm, problem, state, messages, change, work):
     """Improve example i, given F_i in `scores`; return whether it moved.
 
@@ -718,7 +722,7 @@ def _visit(i, scores, norm, problem, state, messages, change, work):
     return moved
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def block_pass(block, scores, gram, problem, state, messages, change):
     """Visit the examples of a block one after the other.
 
@@ -753,7 +757,7 @@ def block_pass(block, scores, gram, problem, state, messages, change):
             change[r] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def absorb_rows(block, scores, change, weights, squared_norms):
     """Add the change of a block to the rows of the weights, in the kernel form.
 
@@ -768,7 +772,7 @@ def absorb_rows(block, scores, change, weights, squared_norms):
         squared_norms[i] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_pass(order, rows, weights, problem, state, messages):
     """Visit examples in the linear form with sparse features.
 
@@ -807,7 +811,7 @@ def sparse_pass(order, rows, weights, problem, state, messages):
                 row[cells[r]] += x * change[r]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _upper_bound(scores, g, messages, work):
     """Return the best score of a labelling, or on cycles a bound on it.
 
@@ -827,7 +831,7 @@ def _upper_bound(scores, g, messages, work):
     return bound
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hinge_rows(scores, block, problem, hinge, messages):
     """Write the margin violations of a block, given its F (overwritten).
 
@@ -846,7 +850,7 @@ def hinge_rows(scores, block, problem, hinge, messages):
         hinge[i] = max(bound - true_score, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expected_loss(dual_coef, problem):
     """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
 
