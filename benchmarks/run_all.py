@@ -10,6 +10,7 @@ import common
 
 HERE = Path(__file__).parent
 SCRIPTS = (
+    "first_fit",
     "epoch",
     "time_to_gap",
     "against_sklearn",
