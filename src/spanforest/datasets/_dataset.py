@@ -20,6 +20,7 @@ class Dataset:
     nominal_features: NDArray[np.bool_] | None = None  # columns of X that are codes
     split: tuple[int, int] | None = None  # rows of the published train and test part
     is_text: bool = False  # X holds words: TF-IDF comes first
+    kernel: str = "linear"  # which suits X
     note: str = ""  # what a reader of results must know
 
     def __repr__(self) -> str:

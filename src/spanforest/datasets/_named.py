@@ -30,6 +30,7 @@ class _Known(NamedTuple):
     is_text: bool = False
     stem: str | None = None  # of the file, if it is not the name
     drop: tuple[str, ...] = ()  # attributes of the ARFF file that identify rows
+    kernel: str = "linear"
     note: str = ""
 
 
@@ -45,6 +46,7 @@ _KNOWN = {
     "nci60": _Known(
         *(3281, 2048, 59, 13.756),
         stem="nci60_subset",
+        kernel="tanimoto",
         note=(
             "Not the set of the paper's Table 1 (4547 molecules, 60 cell lines, "
             "cardinality 11.05) but a subset of its 59-line predecessor: the 3281 "
@@ -111,7 +113,13 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     known = _KNOWN[key]
     dataset, source = _find(key, known, data_home)
     _check(key, known, dataset, source)
-    return replace(dataset, name=key, is_text=known.is_text, note=known.note)
+    return replace(
+        dataset,
+        name=key,
+        is_text=known.is_text,
+        kernel=known.kernel,
+        note=known.note,
+    )
 
 
 def _find(

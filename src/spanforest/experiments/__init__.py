@@ -1,0 +1,27 @@
+"""The paper's experiment: rows of results, tables and ranks made from them."""
+
+from spanforest.experiments._ranks import RankComparison, compare_ranks
+from spanforest.experiments._rows import Row, RowFile, identity
+from spanforest.experiments._run import Experiment, run
+from spanforest.experiments._tables import (
+    DatasetTable,
+    PerformanceTable,
+    dataset_table,
+    learning_curves,
+    performance_table,
+)
+
+__all__ = [
+    "DatasetTable",
+    "Experiment",
+    "PerformanceTable",
+    "RankComparison",
+    "Row",
+    "RowFile",
+    "compare_ranks",
+    "dataset_table",
+    "identity",
+    "learning_curves",
+    "performance_table",
+    "run",
+]

@@ -1,0 +1,69 @@
+"""Under which circumstances a result came about: versions, machine, time."""
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = ("spanforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
+
+
+def circumstances() -> dict[str, Any]:
+    """Give versions, commit and machine, which stay, and the time, which does not.
+
+    Examples
+    --------
+    >>> sorted(circumstances())
+    ['commit', 'finished', 'machine', 'versions']
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**_constant(), "finished": now}
+
+
+@lru_cache(maxsize=1)
+def _constant() -> dict[str, Any]:
+    return {
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in _PACKAGES},
+        },
+        "commit": _commit(),
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": platform.system(),
+        },
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Give the commit of a checkout; None for an installed package."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always"]
+    try:
+        done = subprocess.run(
+            [*command, "--dirty"], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def _processor() -> str:
+    """Give the name of the processor, which `platform` does not know on Linux."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if "model name" in line]
+    return names[0] if names else platform.machine()

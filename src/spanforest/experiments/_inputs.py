@@ -1,0 +1,182 @@
+"""What a method is given of one fold: kernel matrices, features and labels.
+
+Whatever learns from data (scaling, TF-IDF) is fitted to the training part alone.
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    StandardScaler,
+)
+
+from spanforest.datasets import Dataset
+from spanforest.kernels import tanimoto_kernel
+
+
+class Parts(NamedTuple):
+    """The same kind of input for the two parts of a fold."""
+
+    train: Any
+    test: Any
+
+
+class Fold:
+    """The training and test part of a data set, prepared for any method.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Features or a kernel matrix, and labels.
+    train, test : ndarray of int
+        Rows of the two parts.
+    scaling : {"unit", "standard"}, default="unit"
+        Features that are not words are scaled to [0, 1], as in the paper, or to mean 0
+        and variance 1.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+        scaling: str = "unit",
+    ):
+        self._dataset = dataset
+        self._train, self._test = train, test
+        self._scaling = scaling
+        self.Y = Parts(dataset.Y[train], dataset.Y[test])
+
+    def part(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> "Fold":
+        """Split the training part again; `train` and `test` count its rows."""
+        rows = self._train
+        return Fold(self._dataset, rows[train], rows[test], self._scaling)
+
+    @cached_property
+    def features(self) -> Parts:
+        """Scaled features, or the rows of the kernel matrix if there are none."""
+        X = self._dataset.X
+        if X is None:
+            return self.kernel()
+        scaler = _scaler(self._dataset, self._scaling).fit(X[self._train])
+        return Parts(scaler.transform(X[self._train]), scaler.transform(X[self._test]))
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the kernel is the inner product of features."""
+        return self._dataset.X is not None and self._dataset.kernel == "linear"
+
+    @cached_property
+    def unit_features(self) -> Parts:
+        """Features scaled to unit length; `kernel()` has their inner products."""
+        normalizer = Normalizer()
+        return Parts(*(normalizer.transform(X) for X in self.features))
+
+    def kernel(self, width: float | None = None) -> Parts:
+        """Give kernel matrices with a unit diagonal: train x train and test x train.
+
+        Parameters
+        ----------
+        width : float, optional
+            None for the data set's own kernel: linear, Tanimoto, or as it came.
+            Otherwise a Gaussian of its distances, whose squares are divided by
+            `width` times their mean over the training part, halved.
+        """
+        if width is None:
+            return self._own_kernel
+        distances = self._distances
+        scale = width * distances.train.mean() / 2 or 1.0
+        return Parts(*(np.exp(-D / scale) for D in distances))
+
+    def explicit_features(self, width: float | None = None) -> Parts:
+        """Give features for methods without kernels, with the same choice of kernels.
+
+        Parameters
+        ----------
+        width : float, optional
+            None for `unit_features`. Otherwise the Gaussian kernel of this width is
+            projected on 300 training examples (Nystroem's method).
+        """
+        if width is None and self.is_linear:
+            return self.unit_features
+        kernel = self.kernel(width)
+        n_components = min(300, len(kernel.train))
+        mapping = Nystroem(
+            kernel="precomputed", n_components=n_components, random_state=0
+        ).fit(kernel.train)
+        return Parts(*(mapping.transform(K) for K in kernel))
+
+    @cached_property
+    def _own_kernel(self) -> Parts:
+        if self._dataset.K is not None:
+            K = self._dataset.K
+            lengths = np.sqrt(np.diagonal(K))
+            K = K / np.outer(lengths, lengths)
+            rows, columns = self._train, self._test
+            return Parts(K[np.ix_(rows, rows)], K[np.ix_(columns, rows)])
+        if self._dataset.kernel == "tanimoto":
+            bits = self.features
+            return Parts(*(tanimoto_kernel(X, bits.train) for X in bits))
+        return _products(self.unit_features)
+
+    @cached_property
+    def _distances(self) -> Parts:
+        """Squared distances; of standardised features, not of unit ones."""
+        if not self.is_linear or self._dataset.is_text:
+            return Parts(*(np.maximum(2.0 - 2.0 * K, 0.0) for K in self.kernel()))
+        lengths = [_squares(X) for X in self.features]
+        return Parts(
+            *(
+                np.maximum(length[:, None] + lengths[0] - 2.0 * product, 0.0)
+                for length, product in zip(
+                    lengths, _products(self.features), strict=True
+                )
+            )
+        )
+
+
+def _scaler(dataset: Dataset, scaling: str) -> Any:
+    """Set up what the features of a data set need."""
+    if dataset.kernel == "tanimoto":  # bits
+        return FunctionTransformer()
+    if dataset.is_text:
+        return TfidfTransformer()
+    if sparse.issparse(dataset.X):
+        return MaxAbsScaler()  # keeps zeros
+    if scaling == "standard":
+        return StandardScaler()
+    return _UnitScaler()
+
+
+class _UnitScaler(MinMaxScaler):
+    """Scale features to [0, 1]; one that is constant becomes 1, not 0.
+
+    The third coordinate of the Circle data is there to give a linear model an
+    intercept, and has to survive.
+    """
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Scale the features."""
+        scaled = super().transform(X)
+        scaled[:, self.data_range_ == 0] = 1.0
+        return scaled
+
+
+def _products(features: Parts) -> Parts:
+    """Inner products with the training part, dense."""
+    products = (X @ features.train.T for X in features)
+    return Parts(*(P.toarray() if sparse.issparse(P) else P for P in products))
+
+
+def _squares(X: Any) -> NDArray[np.float64]:
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    return np.asarray(squares.sum(axis=1)).ravel()

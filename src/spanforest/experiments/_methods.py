@@ -1,0 +1,259 @@
+"""The methods of the experiment: what each is given and how it is set up.
+
+A *learner* is something that is fitted; a *method* is a row of the results. One
+ensemble is one learner and three methods: MVE, AMM and MAM come from the same fit.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+
+from spanforest import metrics
+from spanforest.baselines import (
+    AdaBoostMHClassifier,
+    MultiTaskFeatureClassifier,
+    bagged_svm,
+    svm_per_label,
+)
+from spanforest.ensemble import AGGREGATIONS, RandomGraphEnsembleClassifier
+from spanforest.experiments import _peers as peers
+from spanforest.experiments._inputs import Fold, Parts
+from spanforest.mmcrf import MMCRFClassifier
+
+MEASURES: dict[str, Callable[..., float]] = {
+    "microlabel_accuracy": metrics.microlabel_accuracy,
+    "multilabel_accuracy": metrics.multilabel_accuracy,
+    "microlabel_f1": metrics.microlabel_f1,
+}
+Params = Mapping[str, Any]
+Scores = dict[str, float]
+
+# Training ends at a duality gap of 2 % or after 100 passes; rows tell what it came to.
+_TRAINING = {"tol": 0.02, "max_iter": 100}
+
+
+class Effort(NamedTuple):
+    """Sizes of the ensembles."""
+
+    n_trees: int = 60
+    n_bags: int = 60
+    n_rounds: int = 100
+    n_chains: int = 10
+    n_forest: int = 100
+
+
+class Setup(NamedTuple):
+    """An estimator, not fitted, and what it is given of a fold."""
+
+    estimator: Any
+    inputs: Parts
+
+
+class Result(NamedTuple):
+    """What a method came to on one fold."""
+
+    scores: Scores
+    n_positive: int
+    seconds: dict[str, float]
+    gap: float | None = None
+    curve: dict[str, list[float]] | None = None
+    members: dict[str, list[float]] | None = None
+
+
+def score(Y: NDArray, prediction: NDArray) -> Scores:
+    """Give the three measures of the paper."""
+    return {name: measure(Y, prediction) for name, measure in MEASURES.items()}
+
+
+def run_learner(
+    name: str, fold: Fold, params: Params, effort: Effort, seed: int
+) -> dict[str, Result]:
+    """Fit a learner to the training part and give a result per method.
+
+    Parameters
+    ----------
+    name : str
+        Key of `LEARNERS`.
+    fold : Fold
+        What to fit to and test on.
+    params : mapping
+        The chosen parameters.
+    effort : Effort
+        Sizes of the ensembles.
+    seed : int
+        Of everything random.
+    """
+    estimator, inputs = LEARNERS[name](fold, params, effort, seed)
+    start = time.perf_counter()
+    _fit(estimator, inputs.train, fold.Y.train)
+    fit_seconds = time.perf_counter() - start
+    if isinstance(estimator, RandomGraphEnsembleClassifier):
+        return _ensemble_results(estimator, inputs.test, fold.Y.test, fit_seconds)
+
+    start = time.perf_counter()
+    prediction = estimator.predict(inputs.test)
+    seconds = {"fit": fit_seconds, "predict": time.perf_counter() - start}
+    result = Result(
+        score(fold.Y.test, prediction),
+        int((prediction > 0).sum()),
+        seconds,
+        gap=_largest_gap(estimator),
+    )
+    return {name: result}
+
+
+def fit_and_score(
+    name: str, fold: Fold, params: Params, effort: Effort, seed: int
+) -> float:
+    """Give the mean of the three measures, by which parameters are chosen."""
+    estimator, inputs = LEARNERS[name](fold, params, effort, seed)
+    _fit(estimator, inputs.train, fold.Y.train)
+    scores = score(fold.Y.test, estimator.predict(inputs.test))
+    return float(np.mean(list(scores.values())))
+
+
+def methods_of(learner: str) -> tuple[str, ...]:
+    """Give the methods whose rows come from one fit of a learner.
+
+    Examples
+    --------
+    >>> methods_of("ensemble")
+    ('mve', 'amm', 'mam')
+    >>> methods_of("svm")
+    ('svm',)
+    """
+    return AGGREGATIONS if learner == "ensemble" else (learner,)
+
+
+def _fit(estimator: Any, X: Any, Y: NDArray) -> None:
+    with warnings.catch_warnings():
+        # the gap that was reached stands in the row
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(X, Y)
+
+
+def _ensemble_results(
+    ensemble: RandomGraphEnsembleClassifier, X: Any, Y: NDArray, fit_seconds: float
+) -> dict[str, Result]:
+    """Give the results and learning curves of all aggregations of one fit."""
+    members = _series(Y, (member.predict(X) for member in ensemble.estimators_))
+    results = {}
+    for method in AGGREGATIONS:
+        start = time.perf_counter()
+        prediction = ensemble.predict(X, aggregation=method)
+        seconds = {"fit": fit_seconds, "predict": time.perf_counter() - start}
+        results[method] = Result(
+            score(Y, prediction),
+            int((prediction > 0).sum()),
+            seconds,
+            gap=_largest_gap(ensemble),
+            curve=_series(Y, ensemble.staged_predict(X, aggregation=method)),
+            members=members,
+        )
+    return results
+
+
+def _series(Y: NDArray, predictions: Any) -> dict[str, list[float]]:
+    """Give the measures of one prediction after the other."""
+    scores = [score(Y, prediction) for prediction in predictions]
+    return {name: [round(one[name], 6) for one in scores] for name in MEASURES}
+
+
+def _largest_gap(estimator: Any) -> float | None:
+    if not isinstance(estimator, MMCRFClassifier | RandomGraphEnsembleClassifier):
+        return None
+    gaps = np.asarray(estimator.duality_gap_)
+    return float((gaps / np.asarray(estimator.dual_objective_)).max())
+
+
+def _svm(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    machine = svm_per_label(params["C"], kernel="precomputed")
+    return Setup(machine, fold.kernel(params.get("width")))
+
+
+def _bagging(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    bag = bagged_svm(
+        params["C"],
+        kernel="precomputed",
+        n_estimators=effort.n_bags,
+        random_state=seed,
+    )
+    return Setup(bag, fold.kernel(params.get("width")))
+
+
+def _adaboost(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    booster = AdaBoostMHClassifier(effort.n_rounds, **params, random_state=seed)
+    return Setup(booster, fold.features)
+
+
+def _mtl(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    return Setup(MultiTaskFeatureClassifier(params["gamma"]), fold.features)
+
+
+def _mmcrf(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    kernel, inputs = _graph_inputs(fold, params)
+    settings = {**_TRAINING, "C": params["C"], "kernel": kernel}
+    return Setup(MMCRFClassifier(**settings, random_state=seed), inputs)
+
+
+def _ensemble(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    kernel, inputs = _graph_inputs(fold, params)
+    settings = {**_TRAINING, "C": params["C"], "kernel": kernel}
+    ensemble = RandomGraphEnsembleClassifier(
+        effort.n_trees, **settings, random_state=seed
+    )
+    return Setup(ensemble, inputs)
+
+
+def _graph_inputs(fold: Fold, params: Params) -> tuple[str, Parts]:
+    """Give features where the kernel is linear: then no kernel matrix is needed."""
+    width = params.get("width")
+    if fold.is_linear and width is None:
+        return "linear", fold.unit_features
+    return "precomputed", fold.kernel(width)
+
+
+def _chains(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    chains = peers.classifier_chains(params["C"], effort.n_chains, seed)
+    return Setup(chains, fold.explicit_features(params.get("width")))
+
+
+def _logistic(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    model = peers.logistic_regression(params["C"])
+    return Setup(model, fold.explicit_features(params.get("width")))
+
+
+def _forest(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    forest = RandomForestClassifier(effort.n_forest, **params, random_state=seed)
+    return Setup(forest, fold.features)
+
+
+def _boomer(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    return Setup(peers.BoomerRules(**params, random_state=seed), fold.features)
+
+
+def _mlknn(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    return Setup(peers.NearestNeighbours(**params), fold.features)
+
+
+LEARNERS: dict[str, Callable[[Fold, Params, Effort, int], Setup]] = {
+    "svm": _svm,
+    "bagging": _bagging,
+    "adaboost": _adaboost,
+    "mtl": _mtl,
+    "mmcrf": _mmcrf,
+    "ensemble": _ensemble,
+    "ecc": _chains,
+    "forest": _forest,
+    "logistic": _logistic,
+    "boomer": _boomer,
+    "mlknn": _mlknn,
+}

@@ -1,0 +1,127 @@
+"""The two protocols: which methods, which parameters, chosen on what.
+
+In the paper's protocol parameters are chosen once for a data set, on a tenth of it, for
+the base learner: bagging takes over those of the single SVM, the ensembles those of
+the single tree. In the tuned protocol every method chooses anew in each fold, on the
+training part, among at most 16 candidates; where the method has a kernel, linear and
+Gaussian ones.
+"""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from itertools import product
+from typing import Any, NamedTuple
+
+from spanforest.experiments._methods import Effort
+
+PAPER_GRID = (0.01, 0.1, 0.5, 1.0, 5.0, 10.0)  # for C, and for gamma of MTL
+CHOICE_FOLDS = 3
+SAMPLE_SHARE = 0.1
+FEWEST_IN_SAMPLE = 30  # a tenth of a small set would leave nothing to choose by
+
+# Ensembles choose with a few members: more cost much and change little.
+CHOICE_EFFORT = Effort(n_trees=5, n_bags=5, n_rounds=30, n_chains=2, n_forest=30)
+QUICK_EFFORT = Effort(n_trees=10, n_bags=10, n_rounds=20, n_chains=2, n_forest=30)
+QUICK_FOLDS = 2
+
+Candidates = tuple[dict[str, Any], ...]
+
+
+class Family(NamedTuple):
+    """Learners that share one choice of parameters, made by one of them."""
+
+    learner: str  # which makes the choice
+    candidates: Candidates
+
+
+class Protocol(NamedTuple):
+    """What is run, and how parameters are chosen."""
+
+    name: str
+    learners: Mapping[str, str]  # learner -> family, in the order of the tables
+    families: Mapping[str, Family]
+    scaling: str  # of features, see `Fold`
+    chooses_per_fold: bool
+
+
+def _grid(**values: tuple[Any, ...]) -> Candidates:
+    """Give all combinations, first parameter slowest.
+
+    Examples
+    --------
+    >>> _grid(C=(1, 2), width=(None,))
+    ({'C': 1, 'width': None}, {'C': 2, 'width': None})
+    """
+    return tuple(
+        dict(zip(values, point, strict=True)) for point in product(*values.values())
+    )
+
+
+_KERNEL_GRID = _grid(width=(None, 0.5, 1.0, 2.0), C=(0.3, 1.0, 3.0, 10.0))
+
+PAPER = Protocol(
+    name="paper",
+    learners={
+        "svm": "svm",
+        "bagging": "svm",
+        "adaboost": "adaboost",
+        "mtl": "mtl",
+        "mmcrf": "mmcrf",
+        "ensemble": "mmcrf",
+    },
+    families={
+        "svm": Family("svm", _grid(C=PAPER_GRID)),
+        "adaboost": Family("adaboost", ({},)),
+        "mtl": Family("mtl", _grid(gamma=PAPER_GRID)),
+        "mmcrf": Family("mmcrf", _grid(C=PAPER_GRID)),
+    },
+    scaling="unit",
+    chooses_per_fold=False,
+)
+
+TUNED = Protocol(
+    name="tuned",
+    learners={
+        "svm": "svm",
+        "bagging": "svm",
+        "adaboost": "adaboost",
+        "mtl": "mtl",
+        "mmcrf": "mmcrf",
+        "ensemble": "ensemble",
+        "ecc": "ecc",
+        "forest": "forest",
+        "logistic": "logistic",
+        "boomer": "boomer",
+        "mlknn": "mlknn",
+    },
+    families={
+        "svm": Family("svm", _KERNEL_GRID),
+        "adaboost": Family("adaboost", _grid(max_leaf_nodes=(4, 10, 30, 100))),
+        "mtl": Family("mtl", _grid(gamma=tuple(10.0**p for p in range(-4, 5)))),
+        "mmcrf": Family("mmcrf", _KERNEL_GRID),
+        "ensemble": Family("ensemble", _KERNEL_GRID),
+        "ecc": Family("ecc", _KERNEL_GRID),
+        "forest": Family(
+            "forest",
+            _grid(max_features=("sqrt", 0.1, 0.3), min_samples_leaf=(1, 2, 4, 8)),
+        ),
+        "logistic": Family("logistic", _KERNEL_GRID),
+        "boomer": Family("boomer", _grid(max_rules=(300, 1000), shrinkage=(0.1, 0.3))),
+        "mlknn": Family("mlknn", _grid(k=(5, 10, 15, 20), s=(0.5, 1.0))),
+    },
+    scaling="standard",
+    chooses_per_fold=True,
+)
+
+PROTOCOLS = {"paper": PAPER, "tuned": TUNED}
+
+_MODULES = {"boomer": "mlrl", "mlknn": "skmultilearn"}
+
+
+def available_learners(protocol: Protocol) -> tuple[str, ...]:
+    """Give the learners that can be run here: BOOMER and MLkNN are optional."""
+    return tuple(
+        learner
+        for learner in protocol.learners
+        if learner not in _MODULES or find_spec(_MODULES[learner]) is not None
+    )

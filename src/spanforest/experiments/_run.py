@@ -1,0 +1,436 @@
+"""Running an experiment: which pieces of work there are, and doing what is not done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from spanforest._blas import single_blas_thread
+from spanforest._progress import track
+from spanforest.datasets import PAPER_DATASETS, Dataset, drop_degenerate, load_dataset
+from spanforest.experiments._circumstances import circumstances
+from spanforest.experiments._inputs import Fold
+from spanforest.experiments._methods import (
+    Effort,
+    Result,
+    fit_and_score,
+    methods_of,
+    run_learner,
+)
+from spanforest.experiments._protocols import (
+    CHOICE_EFFORT,
+    CHOICE_FOLDS,
+    FEWEST_IN_SAMPLE,
+    PROTOCOLS,
+    QUICK_EFFORT,
+    QUICK_FOLDS,
+    SAMPLE_SHARE,
+    Family,
+    Protocol,
+    available_learners,
+)
+from spanforest.experiments._rows import Row, RowFile, identity
+from spanforest.model_selection import LabelCardinalityKFold
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to run.
+
+    Parameters
+    ----------
+    datasets : sequence of str
+        Names that `spanforest.datasets.load_dataset` knows.
+    methods : sequence of str, optional
+        All methods of the protocol that are installed if None.
+    protocol : {"paper", "tuned"}
+        Parameters from a tenth of the data, or from the training part of each fold.
+    n_trees, n_folds : int, optional
+        Size of the ensembles (60) and number of folds (5).
+    seed : int
+        Of folds, graphs and samples.
+    quick : bool
+        Small ensembles and two folds, to see whether everything works. `n_trees` and
+        `n_folds` still count if they are given.
+    data_home : str, optional
+        Folder of the data sets, see `load_dataset`.
+
+    Examples
+    --------
+    >>> from spanforest.experiments import Experiment
+    >>> Experiment(datasets=("circle10",), methods=("svm", "mam"), quick=True).n_rows
+    4
+    """
+
+    datasets: Sequence[str] = PAPER_DATASETS
+    methods: Sequence[str] | None = None
+    protocol: str = "paper"
+    n_trees: int | None = None
+    n_folds: int | None = None
+    seed: int = 0
+    quick: bool = False
+    data_home: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(
+                f"protocol must be one of {', '.join(PROTOCOLS)}; got "
+                f"{self.protocol!r}."
+            )
+        known = self._known_methods()
+        unknown = [name for name in self.chosen_methods if name not in known]
+        if unknown:
+            raise ValueError(
+                f"methods of the protocol {self.protocol!r} are {', '.join(known)}; "
+                f"got {', '.join(map(repr, unknown))}. BOOMER and MLkNN need the "
+                'extra: pip install "spanforest[peers]".'
+            )
+        for name in ("n_trees", "n_folds"):
+            least = 1 if name == "n_trees" else 2
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name} must be at least {least}; got {value}.")
+
+    def _known_methods(self) -> tuple[str, ...]:
+        learners = available_learners(PROTOCOLS[self.protocol])
+        return tuple(method for name in learners for method in methods_of(name))
+
+    @property
+    def chosen_methods(self) -> tuple[str, ...]:
+        """The methods that are run."""
+        if self.methods is None:
+            return self._known_methods()
+        return tuple(self.methods)
+
+    @property
+    def effort(self) -> Effort:
+        """Sizes of the ensembles."""
+        effort = QUICK_EFFORT if self.quick else Effort()
+        return effort if self.n_trees is None else effort._replace(n_trees=self.n_trees)
+
+    @property
+    def folds(self) -> int:
+        """Number of folds."""
+        return self.n_folds or (QUICK_FOLDS if self.quick else 5)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of results when all is done."""
+        return len(self.datasets) * len(self.chosen_methods) * self.folds
+
+    def select(self, rows: Sequence[Row]) -> list[Row]:
+        """Give the results that belong to this experiment, of all that there are."""
+        wanted = {
+            identity(self._label(task, method))
+            for task in self._fold_tasks()
+            for method in task.methods
+        }
+        return [row for row in rows if identity(row) in wanted]
+
+    def _fold_tasks(self) -> Iterator[FoldTask]:
+        """Yield what is to be fitted, all data sets and methods of a fold first.
+
+        So a part of the run is a part of every table, and time runs evenly.
+        """
+        protocol = PROTOCOLS[self.protocol]
+        for fold in range(self.folds):
+            for dataset in self.datasets:
+                for learner in protocol.learners:
+                    methods = tuple(
+                        method
+                        for method in methods_of(learner)
+                        if method in self.chosen_methods
+                    )
+                    if methods:
+                        yield FoldTask(dataset, learner, fold, methods)
+
+    def _choice_tasks(self, tasks: Sequence[FoldTask]) -> list[ChoiceTask]:
+        """Give the choices that some tasks need, each once."""
+        protocol = PROTOCOLS[self.protocol]
+        return list(dict.fromkeys(_choice_of(protocol, task) for task in tasks))
+
+    def _label(self, task: FoldTask | ChoiceTask, method: str | None = None) -> Row:
+        """Give the identity of a row."""
+        row: Row = {
+            "kind": "choice" if method is None else "fold",
+            "protocol": self.protocol,
+            "quick": self.quick,
+            "dataset": task.dataset,
+            "fold": task.fold,
+            "n_folds": None if task.fold is None else self.folds,
+            "seed": self.seed,
+        }
+        if isinstance(task, ChoiceTask):
+            return {**row, "quick": False, "family": task.family}
+        # other methods do not depend on the number of trees
+        n_trees = self.effort.n_trees if task.learner == "ensemble" else None
+        return {**row, "method": method, "n_trees": n_trees}
+
+
+class FoldTask(NamedTuple):
+    """One fit."""
+
+    dataset: str
+    learner: str
+    fold: int
+    methods: tuple[str, ...]
+
+
+class ChoiceTask(NamedTuple):
+    """One choice of parameters."""
+
+    dataset: str
+    family: str
+    fold: int | None  # None: once for the data set
+
+
+def run(
+    experiment: Experiment,
+    rows: RowFile,
+    *,
+    n_jobs: int = 1,
+    retry: bool = False,
+    verbose: bool = False,
+) -> list[Row]:
+    """Do what is not done yet, appending each result as it is finished.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run. All its data sets must be to be had.
+    rows : RowFile
+        Results so far; what stands there is not done again.
+    n_jobs : int, default=1
+        Processes; results do not depend on it.
+    retry : bool, default=False
+        Whether to try failures again.
+    verbose : bool, default=False
+        Show progress on a terminal.
+
+    Returns
+    -------
+    list of dict
+        All results of the experiment.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from spanforest.experiments import Experiment, RowFile, run
+    >>> experiment = Experiment(("circle10",), ("mtl",), quick=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = run(experiment, RowFile(Path(folder, "rows.jsonl")))
+    >>> [row["method"] for row in results]
+    ['mtl', 'mtl']
+    """
+    known = {
+        identity(row): row for row in rows if not (retry and row["error"] is not None)
+    }
+    open_tasks = [
+        task
+        for task in experiment._fold_tasks()
+        if any(identity(experiment._label(task, m)) not in known for m in task.methods)
+    ]
+    choices = experiment._choice_tasks(open_tasks)
+    open_choices = [
+        task for task in choices if identity(experiment._label(task)) not in known
+    ]
+    for title, function, work in (
+        ("choosing parameters", _choose, open_choices),
+        ("training and testing", _evaluate, open_tasks),
+    ):
+        parameters = [_chosen(experiment, task, known) for task in work]
+        calls = (
+            delayed(function)(experiment, task, chosen)
+            for task, chosen in zip(work, parameters, strict=True)
+        )
+        outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
+        for finished in track(outcomes, len(work), title, verbose=verbose):
+            new = [row for row in finished if identity(row) not in known]
+            rows.append(new)
+            known.update((identity(row), row) for row in new)
+    return experiment.select(list(known.values()))
+
+
+def _choice_of(protocol: Protocol, task: FoldTask) -> ChoiceTask:
+    fold = task.fold if protocol.chooses_per_fold else None
+    return ChoiceTask(task.dataset, protocol.learners[task.learner], fold)
+
+
+def _chosen(
+    experiment: Experiment, task: FoldTask | ChoiceTask, known: dict[Any, Row]
+) -> Row | None:
+    """Give the choice that a fit needs."""
+    if isinstance(task, ChoiceTask):
+        return None
+    choice = _choice_of(PROTOCOLS[experiment.protocol], task)
+    return known[identity(experiment._label(choice))]
+
+
+def _choose(experiment: Experiment, task: ChoiceTask, _: None) -> list[Row]:
+    """Choose the parameters of a family; a failure is a result too."""
+    protocol = PROTOCOLS[experiment.protocol]
+    family = protocol.families[task.family]
+    start = time.perf_counter()
+    outcome: Row = {"params": None, "candidates": None, "error": None}
+    try:
+        with single_blas_thread():
+            candidates = _score_candidates(experiment, task, family)
+    except Exception as error:
+        outcome["error"] = f"{type(error).__name__}: {error}"
+    else:
+        best = max(candidates, key=lambda candidate: candidate["score"])
+        outcome.update(params=best["params"], candidates=candidates)
+    outcome["seconds"] = {"choose": time.perf_counter() - start}
+    return [{**experiment._label(task), **outcome, **circumstances()}]
+
+
+def _score_candidates(
+    experiment: Experiment, task: ChoiceTask, family: Family
+) -> list[dict[str, Any]]:
+    """Give every candidate its mean score over the inner folds.
+
+    Ties go to the first candidate, the one with the most regularisation.
+    """
+    if len(family.candidates) == 1:
+        return [{"params": family.candidates[0], "score": None}]
+    _warm_up()
+    dataset = _load(task.dataset, experiment.data_home).data
+    scaling = PROTOCOLS[experiment.protocol].scaling
+    if task.fold is None:
+        rows = _sample(dataset, experiment.seed)
+    else:
+        rows = _split(dataset, experiment)[task.fold][0]
+    outer = Fold(dataset, rows, rows[:0], scaling)
+    splitter = LabelCardinalityKFold(CHOICE_FOLDS, random_state=experiment.seed)
+    inner = [
+        outer.part(*split) for split in splitter.split(outer.Y.train, outer.Y.train)
+    ]
+    return [
+        {
+            "params": params,
+            "score": float(
+                np.mean(
+                    [
+                        fit_and_score(
+                            family.learner,
+                            fold,
+                            params,
+                            CHOICE_EFFORT,
+                            _seed(experiment, task),
+                        )
+                        for fold in inner
+                    ]
+                )
+            ),
+        }
+        for params in family.candidates
+    ]
+
+
+def _evaluate(experiment: Experiment, task: FoldTask, choice: Row) -> list[Row]:
+    """Fit and test a learner on one fold; a failure is a result too."""
+    dataset, data_facts = _load(task.dataset, experiment.data_home)
+    results: dict[str, Result] = {}
+    error = choice["error"] and f"parameter choice failed: {choice['error']}"
+    if error is None:
+        _warm_up()
+        train, test = _split(dataset, experiment)[task.fold]
+        fold = Fold(dataset, train, test, PROTOCOLS[experiment.protocol].scaling)
+        try:
+            with single_blas_thread():
+                results = run_learner(
+                    task.learner,
+                    fold,
+                    choice["params"],
+                    experiment.effort,
+                    _seed(experiment, task),
+                )
+        except Exception as failure:
+            error = f"{type(failure).__name__}: {failure}"
+    facts = {
+        "params": choice["params"],
+        "data": data_facts,
+        "error": error,
+        **circumstances(),
+    }
+    nothing = dict.fromkeys(Result._fields)
+    return [
+        {
+            **experiment._label(task, method),
+            **(results[method]._asdict() if results else nothing),
+            **facts,
+        }
+        for method in task.methods
+    ]
+
+
+class _Loaded(NamedTuple):
+    data: Dataset
+    facts: dict[str, Any]
+
+
+@lru_cache(maxsize=2)
+def _load(name: str, data_home: str | None) -> _Loaded:
+    """Read a data set and leave out what cannot be used, as the paper does."""
+    whole = load_dataset(name, data_home)
+    used = drop_degenerate(whole)
+    return _Loaded(used, _facts(whole, used))
+
+
+@lru_cache(maxsize=1)
+def _warm_up() -> None:
+    """Load or compile what is compiled, before any clock starts."""
+    rows = np.arange(8)
+    for X in (np.eye(8, 3), None):
+        K = np.eye(8) if X is None else None
+        toy = Dataset("toy", np.eye(8, 2, dtype=int), X=X, K=K)
+        fit_and_score("ensemble", Fold(toy, rows, rows), {"C": 1.0}, Effort(2), 0)
+
+
+def _facts(whole: Dataset, used: Dataset) -> dict[str, Any]:
+    """Give the statistics of Table 1; a kernel matrix counts as features."""
+    notes = [whole.note] if whole.note else []
+    if used is not whole:
+        n_rows = whole.n_samples - used.n_samples
+        n_labels = whole.n_labels - used.n_labels
+        notes.append(
+            f"Left out: {n_rows} examples without features, "
+            f"{n_labels} labels with one value."
+        )
+    return {
+        "n_samples": whole.n_samples,
+        "n_labels": whole.n_labels,
+        "n_features": whole.n_features or whole.n_samples,
+        "cardinality": whole.cardinality,
+        "density": whole.density,
+        "note": " ".join(notes),
+    }
+
+
+def _sample(dataset: Dataset, seed: int) -> np.ndarray:
+    """Draw the rows that the paper's protocol chooses parameters on."""
+    n_samples = dataset.n_samples
+    size = min(n_samples, max(FEWEST_IN_SAMPLE, round(SAMPLE_SHARE * n_samples)))
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.choice(n_samples, size, replace=False))
+
+
+def _split(
+    dataset: Dataset, experiment: Experiment
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    splitter = LabelCardinalityKFold(experiment.folds, random_state=experiment.seed)
+    return list(splitter.split(dataset.Y, dataset.Y))
+
+
+def _seed(experiment: Experiment, task: FoldTask | ChoiceTask) -> int:
+    """Give every fold graphs and samples of its own."""
+    fold = -1 if task.fold is None else task.fold
+    sequence = np.random.SeedSequence([experiment.seed, fold + 1])
+    return int(sequence.generate_state(1)[0] % 2**31)
