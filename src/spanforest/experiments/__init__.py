@@ -1,5 +1,6 @@
 """The paper's experiment: rows of results, tables and ranks made from them."""
 
+from spanforest.experiments._paper import MEASURES, display_name
 from spanforest.experiments._ranks import RankComparison, compare_ranks
 from spanforest.experiments._rows import Row, RowFile, identity
 from spanforest.experiments._run import Experiment, run
@@ -12,6 +13,7 @@ from spanforest.experiments._tables import (
 )
 
 __all__ = [
+    "MEASURES",
     "DatasetTable",
     "Experiment",
     "PerformanceTable",
@@ -20,6 +22,7 @@ __all__ = [
     "RowFile",
     "compare_ranks",
     "dataset_table",
+    "display_name",
     "identity",
     "learning_curves",
     "performance_table",

@@ -26,18 +26,15 @@ from spanforest.baselines import (
 from spanforest.ensemble import AGGREGATIONS, RandomGraphEnsembleClassifier
 from spanforest.experiments import _peers as peers
 from spanforest.experiments._inputs import Fold, Parts
+from spanforest.experiments._paper import MEASURES
 from spanforest.mmcrf import MMCRFClassifier
 
-MEASURES: dict[str, Callable[..., float]] = {
-    "microlabel_accuracy": metrics.microlabel_accuracy,
-    "multilabel_accuracy": metrics.multilabel_accuracy,
-    "microlabel_f1": metrics.microlabel_f1,
-}
 Params = Mapping[str, Any]
 Scores = dict[str, float]
 
-# Training ends at a duality gap of 2 % or after 100 passes; rows tell what it came to.
-_TRAINING = {"tol": 0.02, "max_iter": 100}
+# Training ends at a duality gap of 5 % or after 100 passes; rows tell what it came to.
+# At 1 % the scores are the same within the deviation over folds, at 3 times the cost.
+_TRAINING = {"tol": 0.05, "max_iter": 100}
 
 
 class Effort(NamedTuple):
@@ -70,7 +67,7 @@ class Result(NamedTuple):
 
 def score(Y: NDArray, prediction: NDArray) -> Scores:
     """Give the three measures of the paper."""
-    return {name: measure(Y, prediction) for name, measure in MEASURES.items()}
+    return {name: getattr(metrics, name)(Y, prediction) for name in MEASURES}
 
 
 def run_learner(

@@ -184,11 +184,11 @@ def compare_ranks(
         settings=table.settings,
         methods=methods,
         datasets=table.datasets,
-        means=means,
-        average_ranks=stats.rankdata(-rounded, axis=1).mean(axis=0),
+        means=_read_only(means),
+        average_ranks=_read_only(stats.rankdata(-rounded, axis=1).mean(axis=0)),
         statistic=statistic,
         p_value=p_value,
-        nemenyi=_nemenyi(rounded),
+        nemenyi=_read_only(_nemenyi(rounded)),
         left_out=MappingProxyType(left_out),
     )
 
@@ -229,4 +229,9 @@ def _nemenyi(means: NDArray[np.float64]) -> NDArray[np.float64]:
             "Nemenyi's test needs scikit-posthocs. Install it with "
             '`pip install "spanforest[experiments]"`.'
         ) from error
-    return posthoc_nemenyi_friedman(means).to_numpy(dtype=np.float64)
+    return posthoc_nemenyi_friedman(means).to_numpy(dtype=np.float64, copy=True)
+
+
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    array.setflags(write=False)
+    return array

@@ -156,7 +156,7 @@ def _markdown_entry(entry: Entry) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_<>|\[\]#])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_<>|\[\]#~$]|&(?=#?\w+;))", r"\\\1", " ".join(text.split()))
 
 
 _LATEX = {
@@ -286,15 +286,23 @@ def _stacks(line: Line, stacked: bool) -> list[list[tuple[str, str]]]:
     return stacks
 
 
+def _break(header: str) -> list[str]:
+    return textwrap.wrap(header, _HEADER_WIDTH, break_long_words=False)
+
+
 def _width(block: Block, columns: Sequence[int], stacked: bool) -> int:
     """Columns of the terminal that the table needs."""
+    from rich.cells import cell_len
+
     lines = (*block.lines, *block.footer)
-    widths = [max(len(name) for name in (block.header[0], *(x.name for x in lines)))]
+    widths = [
+        max(cell_len(name) for name in (block.header[0], *(x.name for x in lines)))
+    ]
     for column in columns:
-        texts = textwrap.wrap(block.header[column], _HEADER_WIDTH)
+        texts = _break(block.header[column])
         for line in lines:
             texts += [text for text, _ in _stacks(line, stacked)[column - 1]]
-        widths.append(max(map(len, texts), default=0))
+        widths.append(max(map(cell_len, texts), default=0))
     return sum(widths) + _GAP * len(columns)
 
 
@@ -308,7 +316,7 @@ def _rich_table(
     table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=0, pad_edge=False)
     table.add_column(Text(block.header[0]), no_wrap=True)
     for column in columns:
-        header = "\n".join(textwrap.wrap(block.header[column], _HEADER_WIDTH))
+        header = "\n".join(_break(block.header[column]))
         table.add_column(Text(header), justify="right", no_wrap=True)
     for lines in (block.lines, block.footer):
         for line in lines:

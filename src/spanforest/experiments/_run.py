@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import sparse
 
 from spanforest._blas import single_blas_thread
 from spanforest._progress import track
@@ -388,10 +389,10 @@ def _load(name: str, data_home: str | None) -> _Loaded:
 def _warm_up() -> None:
     """Load or compile what is compiled, before any clock starts."""
     rows = np.arange(8)
-    for X in (np.eye(8, 3), None):
+    for X in (np.eye(8, 3), sparse.csr_array(np.eye(8, 3)), None):
         K = np.eye(8) if X is None else None
-        toy = Dataset("toy", np.eye(8, 2, dtype=int), X=X, K=K)
-        fit_and_score("ensemble", Fold(toy, rows, rows), {"C": 1.0}, Effort(2), 0)
+        toy = Dataset("toy", np.eye(8, 5, dtype=int), X=X, K=K)
+        run_learner("ensemble", Fold(toy, rows, rows), {"C": 1.0}, Effort(4), 0)
 
 
 def _facts(whole: Dataset, used: Dataset) -> dict[str, Any]:

@@ -435,13 +435,13 @@ def _notes(cells: Mapping[tuple[str, str, str], Cell]) -> tuple[str, ...]:
     notes = [
         f"Deviation is the sample deviation (ddof = 1). {_SECOND_VALUE}",
         "Bold is best and italic second best of the methods shown; values that are "
-        "equal as printed share a rank. @Top2 counts the data sets on which a method is "
-        f"at least second best; the paper's is among {compared} on the same data sets.",
+        "equal as printed share a rank. @Top2 counts the data sets on which a method "
+        f"is at least second best; the paper's is among {compared}, on the same sets.",
     ]
     states = {cell.state for cell in cells.values()}
     in_paper = {cell.paper.mean for cell in cells.values() if cell.paper is not None}
     if "no positives" in states or None in in_paper:
-        notes.append("-: no positive label predicted.")
+        notes.append("A dash: no positive label predicted.")
     if "failed" in states:
         notes.append("failed: no fold succeeded.")
     partial = {}
@@ -548,6 +548,7 @@ def _curves(
         for method in methods:
             rows = [by_method[method][fold] for fold in folds]
             of_method[method] = np.mean([row["curve"][measure] for row in rows], axis=0)
+            of_method[method].setflags(write=False)
         curves[measure] = MappingProxyType(of_method)
         # the ensembles of a fold share their members: any of them will do
         members = [by_method[methods[0]][fold]["members"][measure] for fold in folds]

@@ -1,0 +1,97 @@
+"""The command ``spanforest datasets``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spanforest.cli._options import JsonOption
+from spanforest.cli._output import percent, print_json, print_table
+
+if TYPE_CHECKING:
+    from spanforest.datasets import Dataset, KnownDataset
+
+
+def datasets(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="One of them, to know more.", show_default=False
+        ),
+    ] = None,
+    data_home: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder of the files. By default the environment variable "
+            "SPANFOREST_DATA names it.",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the data sets that can be used by name.
+
+    With sizes, the average number of labels of an example, and whether they are to be
+    had: generated, in a file, or from OpenML. With NAME, the data set is loaded and its
+    label frequencies are shown.
+    """
+    from spanforest.datasets import list_datasets, load_dataset
+
+    if name is not None:
+        _show(load_dataset(name, data_home), json)
+        return
+    known = list_datasets(data_home)
+    if json:
+        print_json([dataset._asdict() for dataset in known])
+    else:
+        header = ("name", "examples", "features", "labels", "cardinality", "to be had")
+        print_table(header, [_row(dataset) for dataset in known])
+
+
+def _row(known: "KnownDataset") -> tuple[str, ...]:
+    return (
+        known.name,
+        str(known.n_samples),
+        str(known.n_features) if known.n_features else "kernel",
+        str(known.n_labels),
+        f"{known.cardinality:.2f}",
+        known.source or "no",
+    )
+
+
+def _show(dataset: "Dataset", as_json: bool) -> None:
+    facts: dict[str, Any] = {
+        "name": dataset.name,
+        "n_samples": dataset.n_samples,
+        "n_features": dataset.n_features,
+        "n_labels": dataset.n_labels,
+        "cardinality": dataset.cardinality,
+        "density": dataset.density,
+        "note": dataset.note,
+    }
+    names = dataset.label_names or tuple(map(str, range(dataset.n_labels)))
+    counts = (dataset.Y > 0).sum(axis=0).tolist()
+    if as_json:
+        labels = [
+            {"name": n, "n_positive": c} for n, c in zip(names, counts, strict=True)
+        ]
+        print_json({**facts, "labels": labels})
+        return
+    inputs = f"{dataset.n_features} features" if dataset.n_features else "kernel matrix"
+    rows = [
+        ("examples", str(dataset.n_samples)),
+        ("inputs", inputs),
+        ("labels", str(dataset.n_labels)),
+        ("cardinality", f"{dataset.cardinality:.3f}"),
+        ("density", f"{dataset.density:.3f}"),
+    ]
+    if dataset.note:
+        rows.append(("note", dataset.note))
+    print_table(("", ""), rows, dataset.name)
+    typer.echo()
+    shares = [
+        (label, str(count), percent(count / dataset.n_samples))
+        for label, count in zip(names, counts, strict=True)
+    ]
+    print_table(("label", "examples", "share"), shares)

@@ -1,0 +1,150 @@
+"""The command ``spanforest inspect``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spanforest.cli._data import Request, read_for_model
+from spanforest.cli._options import JsonOption, ModelArgument
+from spanforest.cli._output import percent, print_json, print_table
+
+if TYPE_CHECKING:
+    from spanforest.cli._model import TrainedModel
+
+
+def inspect(
+    model: ModelArgument,
+    couplings: Annotated[
+        int, typer.Option(min=0, help="How many pairs of labels to show.")
+    ] = 10,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Examples to average the couplings over. By default the training "
+            "examples if the model holds them, else an example whose features are all "
+            "zero once scaled.",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what a model file holds.
+
+    Versions, parameters, labels, graphs, how well the training converged, and which
+    pairs of labels attract (positive) or repel (negative) each other most.
+    """
+    from spanforest.cli._model import TrainedModel
+
+    trained = TrainedModel.load(model)
+    facts = _facts(trained, model)
+    facts["couplings"] = _couplings(trained, data, couplings)
+    if json:
+        print_json(facts)
+        return
+    print_table(("", ""), _rows(facts), str(model))
+    if facts["couplings"]:
+        typer.echo()
+        rows = [
+            (*pair["labels"], f"{pair['strength']:{'+' * pair['is_signed']}.3g}")
+            for pair in facts["couplings"]
+        ]
+        print_table(("label", "label", "coupling"), rows)
+
+
+def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    from spanforest.persistence import describe
+
+    classifier = trained.classifier
+    is_ensemble = hasattr(classifier, "estimators_")
+    graph = classifier.consensus_graph_ if is_ensemble else classifier.graph_
+    gaps = np.atleast_1d(classifier.duality_gap_ / classifier.dual_objective_)
+    return {
+        "file": str(path),
+        "model": type(classifier).__name__,
+        "steps": [
+            type(step).__name__ for _, step in getattr(trained.estimator, "steps", [])
+        ],
+        "versions": describe(path).versions,
+        "parameters": {
+            name: value if isinstance(value, str | int | float | None) else repr(value)
+            for name, value in classifier.get_params(deep=False).items()
+        },
+        "n_features": trained.n_features,
+        "n_labels": len(trained.classes),
+        "labels": [
+            {"name": name, "values": values.tolist()}
+            for name, values in zip(trained.label_names, trained.classes, strict=True)
+        ],
+        "n_graphs": len(classifier.graphs_) if is_ensemble else 1,
+        "n_edges": graph.n_edges,
+        "relative_gap": {
+            "largest": float(gaps.max()),
+            "median": float(np.median(gaps)),
+        },
+        "n_passes": np.atleast_1d(classifier.n_iter_).tolist(),
+    }
+
+
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    gap, passes = facts["relative_gap"], facts["n_passes"]
+    versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
+    shown = {k: v for k, v in facts["parameters"].items() if k not in ("verbose",)}
+    return [
+        ("model", " > ".join(facts["steps"] or [facts["model"]])),
+        ("saved with", versions),
+        ("parameters", ", ".join(f"{k}={v}" for k, v in shown.items())),
+        ("features", str(facts["n_features"])),
+        ("labels", f"{facts['n_labels']}: {_label_list(facts['labels'])}"),
+        ("graphs", f"{facts['n_graphs']}, with {facts['n_edges']} edges together"),
+        (
+            "duality gap",
+            f"at most {percent(gap['largest'])} of the dual objective, median "
+            f"{percent(gap['median'])}",
+        ),
+        ("passes", f"{min(passes)} to {max(passes)} over the data"),
+    ]
+
+
+def _label_list(labels: list[dict[str, Any]]) -> str:
+    """Return the names, and the values unless they are 0 and 1."""
+    return ", ".join(
+        label["name"]
+        if set(label["values"]) <= {0, 1}
+        else f"{label['name']} ({', '.join(map(str, label['values']))})"
+        for label in labels
+    )
+
+
+def _couplings(
+    trained: "TrainedModel", data: str | None, number: int
+) -> list[dict[str, Any]]:
+    """Return the pairs of labels that depend on each other most."""
+    import numpy as np
+
+    from spanforest.cli._model import named_matrix
+    from spanforest.diagnostics import edge_couplings
+
+    classifier = trained.classifier
+    if number == 0:
+        return []
+    if data is not None:
+        dataset = read_for_model(Request(data), trained, with_labels=False)
+        found = edge_couplings(trained.estimator, trained.inputs(dataset))
+    else:
+        X = getattr(classifier, "X_fit_", np.zeros((1, classifier.n_features_in_)))
+        names = getattr(classifier, "feature_names_in_", None)
+        found = edge_couplings(classifier, named_matrix(X, names))
+    strongest = np.argsort(-np.abs(found.strength), kind="stable")[:number]
+    names = trained.label_names
+    return [
+        {
+            "labels": [names[j] for j in found.edges[e]],
+            "strength": float(found.strength[e]),
+            "is_signed": bool(found.is_signed[e]),
+        }
+        for e in strongest
+    ]

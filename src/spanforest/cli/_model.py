@@ -1,0 +1,193 @@
+"""Trained models as the commands use them: with the names of features and labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spanforest.cli._options import Aggregation, bad_option
+from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.mmcrf import GraphClassifier
+from spanforest.persistence import load
+
+if TYPE_CHECKING:
+    from spanforest.datasets import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """A fitted classifier on output graphs, alone or as the last step of a pipeline."""
+
+    estimator: Any
+
+    @classmethod
+    def load(cls, path: Path, aggregation: Aggregation | None = None) -> "TrainedModel":
+        """Read a model file; `aggregation` replaces what the model says, if given."""
+        model = cls(load(path))
+        if not isinstance(model.classifier, GraphClassifier):
+            raise ValueError(
+                f"{path} must hold an MMCRFClassifier or a "
+                "RandomGraphEnsembleClassifier, alone or last in a pipeline; found "
+                f"{type(model.classifier).__name__}. Use it from Python."
+            )
+        if aggregation is not None:
+            if not isinstance(model.classifier, RandomGraphEnsembleClassifier):
+                raise bad_option(
+                    "only an ensemble can be combined in several ways.", "--aggregation"
+                )
+            model.classifier.set_params(aggregation=aggregation.value)
+        return model
+
+    @property
+    def classifier(self) -> Any:
+        """The last step."""
+        step = self.estimator
+        while hasattr(step, "best_estimator_") or hasattr(step, "steps"):
+            found = hasattr(step, "best_estimator_")
+            step = step.best_estimator_ if found else step.steps[-1][1]
+        return step
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, or of training examples with a kernel matrix."""
+        return self.estimator.n_features_in_
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the features, if they had any."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if names is None:  # scikit-learn does not remember those of a sparse matrix
+            names = getattr(self.estimator, "sparse_feature_names_", None)
+        return None if names is None else tuple(names)
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the labels; numbered if they had none."""
+        names = self.classifier.label_names_
+        if names is None:
+            return tuple(f"label{j}" for j in range(len(self.classes)))
+        return tuple(map(str, names))
+
+    @property
+    def classes(self) -> list[NDArray[Any]]:
+        """The values of every label in training."""
+        return self.classifier._coding.classes
+
+    def align(self, dataset: "Dataset", source: str, *, with_labels: bool) -> "Dataset":
+        """Return a data set with the features, and labels, of the model in its order.
+
+        Columns are found by their names, if both sides have names, else by position.
+        """
+        inputs: Any = dataset.K if dataset.X is None else dataset.X
+        is_precomputed = self.classifier.kernel == "precomputed"
+        if is_precomputed != (dataset.X is None):
+            wanted = "kernel values with its training examples (K)"
+            raise ValueError(
+                f"{source}: the model takes "
+                f"{wanted if is_precomputed else 'features'}; found "
+                f"{'features' if is_precomputed else 'a kernel matrix'}."
+            )
+        columns = _places(self.feature_names, dataset.feature_names, source, "features")
+        if columns is not None:
+            inputs = inputs[:, columns]
+        elif inputs.shape[1] != self.n_features:
+            raise ValueError(
+                f"{source}: the model has {self.n_features} features; found "
+                f"{inputs.shape[1]}. If some of these are labels, name them with "
+                "--labels."
+            )
+        Y = self._align_labels(dataset, source) if with_labels else dataset.Y[:, :0]
+        return replace(
+            dataset,
+            Y=Y,
+            X=None if is_precomputed else inputs,
+            K=inputs if is_precomputed else None,
+            feature_names=self.feature_names or (),
+            label_names=self.label_names if with_labels else (),
+        )
+
+    def _align_labels(self, dataset: "Dataset", source: str) -> NDArray[Any]:
+        Y = dataset.Y
+        known = set(self.label_names)
+        if known <= set(dataset.label_names) or Y.shape[1] != len(known):
+            columns = _places(self.label_names, dataset.label_names, source, "labels")
+            if columns is None:
+                raise ValueError(
+                    f"{source}: the model has {len(known)} labels; found {Y.shape[1]}."
+                )
+            Y = Y[:, columns]
+        return _with_values(Y, self.classes, self.label_names, source)
+
+    def inputs(self, dataset: "Dataset") -> Any:
+        """Return the examples of an aligned data set in the form `predict` takes."""
+        X = dataset.K if dataset.X is None else dataset.X
+        return named_matrix(X, getattr(self.estimator, "feature_names_in_", None))
+
+    def predict(self, dataset: "Dataset") -> NDArray[Any]:
+        """Return the predicted labels, of shape (n_samples, n_labels)."""
+        predicted = self.estimator.predict(self.inputs(dataset))
+        return predicted.reshape(len(predicted), -1)
+
+    def scores(self, dataset: "Dataset") -> NDArray[np.float64]:
+        """Return the decision function, of shape (n_samples, n_labels)."""
+        wide = [len(values) > 2 for values in self.classes]
+        if any(wide):
+            name = self.label_names[wide.index(True)]
+            raise ValueError(
+                f"scores are for labels with two values; the label {name!r} has "
+                f"{len(self.classes[wide.index(True)])}. Leave out --scores."
+            )
+        scores = self.estimator.decision_function(self.inputs(dataset))
+        return scores.reshape(len(scores), -1)
+
+
+def named_matrix(X: Any, names: Sequence[str] | None) -> Any:
+    """Return a DataFrame if the columns of a dense matrix have names."""
+    if names is None or sparse.issparse(X):
+        return X
+    import pandas  # an extra that the commands bring along
+
+    return pandas.DataFrame(X, columns=list(names))
+
+
+def _places(
+    wanted: Sequence[str] | None, present: Sequence[str], source: str, what: str
+) -> list[int] | None:
+    """Return where the wanted columns stand, or None if one side has no names."""
+    if wanted is None or not len(present):
+        return None
+    place = {name: j for j, name in enumerate(present)}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        shown = ", ".join(map(repr, missing[:5]))
+        raise ValueError(
+            f"{source}: {len(missing)} of the model's {len(wanted)} {what} are not "
+            f"there: {shown}{', ...' if len(missing) > 5 else ''}."
+        )
+    return [place[name] for name in wanted]
+
+
+def _with_values(
+    Y: NDArray[Any],
+    classes: Sequence[NDArray[Any]],
+    names: Sequence[str],
+    source: str,
+) -> NDArray[Any]:
+    """Return labels with values of the kind the model knows: text, or numbers."""
+    is_text = [values.dtype.kind in "OU" for values in classes]
+    if Y.dtype.kind != "O" and not any(is_text):
+        return Y
+    columns = []
+    for column, text, name in zip(Y.T, is_text, names, strict=True):
+        if not text and any(isinstance(value, str) for value in column):
+            example = next(value for value in column if isinstance(value, str))
+            raise ValueError(
+                f"{source}: the values of the label {name!r} were numbers in training; "
+                f"found {example!r}."
+            )
+        columns.append([str(value) for value in column] if text else column.tolist())
+    return np.array(list(zip(*columns, strict=True)), dtype=object)

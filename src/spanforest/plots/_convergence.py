@@ -1,0 +1,148 @@
+"""How training closed the duality gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spanforest.diagnostics._models import final_step
+from spanforest.plots._style import BLACK, BLUE, axes_for, optional, tidy
+
+
+class DualityGapDisplay:
+    """Relative duality gap after every pass over the training data.
+
+    Make it with `from_estimator`, or from numbers.
+
+    Parameters
+    ----------
+    relative_gaps : sequence of array-like
+        Per member, the gap after every pass, divided by the dual objective at the end.
+    tol : float
+        The gap at which training stops.
+    seconds : sequence of array-like, optional
+        Per member, the time of every entry. The gaps are then drawn against time.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where the curves are, once drawn.
+    figure_ : matplotlib Figure
+        The figure around them.
+
+    Examples
+    --------
+    >>> from spanforest.plots import DualityGapDisplay
+    >>> display = DualityGapDisplay([[0.5, 0.05, 0.009], [0.6, 0.01]], tol=0.01)
+    >>> display.plot().ax_.get_xlabel()
+    'Passes over the data'
+    """
+
+    def __init__(
+        self,
+        relative_gaps: Sequence[ArrayLike],
+        tol: float,
+        seconds: Sequence[ArrayLike] | None = None,
+    ) -> None:
+        self.relative_gaps = [np.asarray(gaps, dtype=float) for gaps in relative_gaps]
+        self.tol = tol
+        self.seconds = seconds
+        if seconds is not None:
+            self.seconds = [np.asarray(times, dtype=float) for times in seconds]
+            sizes = [len(gaps) for gaps in self.relative_gaps]
+            given = [len(times) for times in self.seconds]
+            if sizes != given:
+                raise ValueError(
+                    f"seconds must hold one array per member with one time per gap, "
+                    f"of lengths {sizes}; got {given}."
+                )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        *,
+        seconds: Sequence[ArrayLike] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Take the gaps of a fitted model, and draw them.
+
+        Parameters
+        ----------
+        model : MMCRFClassifier or RandomGraphEnsembleClassifier
+            Fitted; also as the last step of a pipeline, or inside a search.
+        seconds : sequence of array-like, optional
+            Times of the gaps, one array per member: fitted models keep none.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        DualityGapDisplay
+            With the figure drawn.
+
+        Examples
+        --------
+        >>> from spanforest import MMCRFClassifier
+        >>> from spanforest.datasets import make_circle
+        >>> from spanforest.plots import DualityGapDisplay
+        >>> model = MMCRFClassifier(tol=0.1, random_state=0)
+        >>> model = model.fit(*make_circle(60, random_state=0))
+        >>> display = DualityGapDisplay.from_estimator(model)
+        >>> len(display.relative_gaps), bool(display.relative_gaps[0][-1] <= 0.1)
+        (1, True)
+        """
+        model, _ = final_step(model)
+        histories = model.gap_history_
+        if not isinstance(histories, list):
+            histories = [histories]
+        objectives = np.atleast_1d(model.dual_objective_)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gaps = [g / d for g, d in zip(histories, objectives, strict=True)]
+        return cls(gaps, model.tol, seconds).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the curves, and the tolerance as a line.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        DualityGapDisplay
+            Itself.
+        """
+        ax = axes_for(ax)
+        n_members = len(self.relative_gaps)
+        many = n_members > 1
+        style = {"color": BLUE, "linewidth": 0.9, "alpha": 0.5 if many else 1.0}
+        label = f"{n_members} members" if many else "model"
+        for t, gaps in enumerate(self.relative_gaps):
+            if self.seconds is None:
+                progress = np.arange(1, len(gaps) + 1)
+            else:
+                progress = np.asarray(self.seconds[t])
+            shown = np.where(gaps > 0, gaps, np.nan)  # no logarithm of zero
+            ax.plot(progress, shown, label=label if t == 0 else None, **style)
+            ax.plot(progress[-1:], shown[-1:], "o", markersize=3, **style)
+        dashed = {"color": BLACK, "linestyle": (0, (4, 3)), "linewidth": 1.0}
+        ax.axhline(self.tol, label=f"tolerance {100 * self.tol:g} %", **dashed)
+        ax.set_yscale("log")
+        tidy(ax)
+        ticker = optional("matplotlib.ticker")
+        ax.yaxis.set_major_formatter(lambda gap, _: f"{100 * gap:g} %")
+        ax.yaxis.set_minor_formatter(ticker.NullFormatter())
+        if self.seconds is None:
+            ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+        ax.set(
+            xlabel="Passes over the data" if self.seconds is None else "Seconds",
+            ylabel="Duality gap / dual objective",
+        )
+        ax.legend(frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

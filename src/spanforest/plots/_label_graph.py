@@ -1,0 +1,256 @@
+"""The label graph of a model: which labels attract and which repel each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spanforest._validation import check_count
+from spanforest.diagnostics import Couplings, edge_couplings, label_frequencies
+from spanforest.diagnostics._models import final_step, in_training_order, names_of
+from spanforest.plots._style import BLUE, GREY, VERMILION, axes_for, optional
+
+FEW_LABELS = 16  # their names stand upright; more names stand around the circle
+WIDEST = 5.0  # points, of the strongest edge
+
+
+class LabelGraphDisplay:
+    """The labels on a circle, joined where they depend on each other.
+
+    The width of an edge is the strength of the coupling, its colour the sign; the size
+    and shade of a label is its frequency. Labels are put next to those they are most
+    strongly coupled to. Large graphs show their strongest edges only, and say so.
+
+    Parameters
+    ----------
+    couplings : Couplings
+        From `spanforest.diagnostics.edge_couplings`.
+    frequencies : array-like of shape (n_labels,)
+        Share of examples that have each label.
+    label_names : sequence of str
+        One name per label.
+    max_edges : int, optional
+        The most edges to draw; by default two per label, and no fewer than 15.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where the graph is, once drawn.
+    figure_ : matplotlib Figure
+        The figure around it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spanforest.diagnostics import Couplings
+    >>> from spanforest.plots import LabelGraphDisplay
+    >>> couplings = Couplings(
+    ...     np.array([[0, 1], [1, 2]]), np.array([2.0, -1.0]), np.array([True, True])
+    ... )
+    >>> display = LabelGraphDisplay(couplings, [0.5, 0.4, 0.1], ["sun", "warm", "rain"])
+    >>> [text.get_text() for text in display.plot().ax_.texts]
+    ['sun', 'warm', 'rain']
+    """
+
+    def __init__(
+        self,
+        couplings: Couplings,
+        frequencies: ArrayLike,
+        label_names: Sequence[str],
+        max_edges: int | None = None,
+    ) -> None:
+        self.couplings = couplings
+        self.frequencies = np.asarray(frequencies, dtype=float)
+        self.label_names = [str(name) for name in label_names]
+        self.max_edges = max_edges
+        if len(self.label_names) != len(self.frequencies):
+            raise ValueError(
+                f"one name and one frequency per label are needed; got "
+                f"{len(self.label_names)} names and {len(self.frequencies)} "
+                "frequencies."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        Y: Any = None,
+        *,
+        label_names: Sequence[str] | None = None,
+        max_edges: int | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Measure the couplings of a fitted model on some examples, and draw them.
+
+        Parameters
+        ----------
+        model : MMCRFClassifier or RandomGraphEnsembleClassifier
+            Fitted; also as the last step of a pipeline, or inside a search. Of an
+            ensemble the consensus graph is drawn.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples over which couplings are averaged; the training examples, say.
+        Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels), \
+        optional
+            Labels whose frequencies are used and shown; by default those predicted
+            for X.
+        label_names : sequence of str, optional
+            By default those the model was trained with, or numbers.
+        max_edges : int, optional
+            The most edges to draw.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        LabelGraphDisplay
+            With the figure drawn.
+
+        Examples
+        --------
+        >>> from spanforest import MMCRFClassifier
+        >>> from spanforest.datasets import make_circle
+        >>> from spanforest.plots import LabelGraphDisplay
+        >>> X, Y = make_circle(60, random_state=0)
+        >>> model = MMCRFClassifier(tol=0.1, random_state=0).fit(X, Y)
+        >>> display = LabelGraphDisplay.from_estimator(model, X, Y)
+        >>> len(display.couplings.strength)
+        9
+        """
+        labels = model.predict(X) if Y is None else in_training_order(model, Y)
+        couplings = edge_couplings(model, X, labels)
+        names = names_of(final_step(model)[0], label_names)
+        frequencies = label_frequencies(labels)
+        return cls(couplings, frequencies, names, max_edges).plot(ax=ax)
+
+    @property
+    def shown_edges(self) -> NDArray[np.intp]:
+        """Numbers of the edges that are drawn, strongest first."""
+        most = max(15, 2 * len(self.label_names))
+        if self.max_edges is not None:
+            most = check_count("max_edges", self.max_edges)
+        order = np.argsort(-np.abs(self.couplings.strength), kind="stable")
+        return order[:most]
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the graph.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        LabelGraphDisplay
+            Itself.
+        """
+        n_labels = len(self.label_names)
+        side = np.clip(4.5 + 0.09 * n_labels, 5.0, 11.0)
+        ax = axes_for(ax, width=side + 1.0, height=side)
+        place = _around_circle(self.couplings, n_labels)
+        self._draw_edges(ax, place)
+        dots = self._draw_labels(ax, place)
+        bar = ax.figure.colorbar(dots, ax=ax, shrink=0.5, pad=0.02, aspect=25)
+        bar.set_label("Examples with the label (%)")
+        bar.outline.set_visible(False)
+        ax.set(aspect="equal", xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+        ax.set_axis_off()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_edges(self, ax: Any, place: NDArray[np.float64]) -> None:
+        patches, path = optional("matplotlib.patches"), optional("matplotlib.path")
+        strength, shown = self.couplings.strength, self.shown_edges
+        largest = np.abs(strength).max(initial=0.0) or 1.0
+        for e in shown[::-1]:  # strong ones on top
+            u, v = self.couplings.edges[e]
+            share = abs(strength[e]) / largest
+            _, colour = self._sign(int(e))
+            bend = 0.33 * np.linalg.norm(place[u] - place[v])  # more for far labels
+            middle = (1 - bend) * (place[u] + place[v]) / 2
+            curve = path.Path(
+                [place[u], middle, place[v]],
+                [path.Path.MOVETO, path.Path.CURVE3, path.Path.CURVE3],
+            )
+            style = {"edgecolor": colour, "linewidth": 0.3 + (WIDEST - 0.3) * share}
+            fade = {"alpha": 0.25 + 0.65 * share, "capstyle": "round", "zorder": 1}
+            ax.add_patch(patches.PathPatch(curve, facecolor="none", **style, **fade))
+        self._explain_edges(ax, sorted({self._sign(int(e)) for e in shown}))
+
+    def _sign(self, e: int) -> tuple[str, str]:
+        if not self.couplings.is_signed[e]:
+            return "depend on each other", GREY
+        if self.couplings.strength[e] >= 0:
+            return "attract each other", BLUE
+        return "repel each other", VERMILION
+
+    def _explain_edges(self, ax: Any, signs: list[tuple[str, str]]) -> None:
+        lines = optional("matplotlib.lines")
+        handles = [
+            lines.Line2D([], [], color=colour, linewidth=3, label=name)
+            for name, colour in signs
+        ]
+        n_edges, n_shown = len(self.couplings.strength), len(self.shown_edges)
+        title = None
+        if n_shown < n_edges:
+            title = f"the {n_shown} strongest of {n_edges} edges"
+        if handles:
+            ax.legend(
+                handles=handles,
+                title=title,
+                frameon=False,
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.02),
+                ncols=3,
+            )
+
+    def _draw_labels(self, ax: Any, place: NDArray[np.float64]) -> Any:
+        n_labels = len(self.label_names)
+        largest = self.frequencies.max(initial=0.0) or 1.0
+        dots = ax.scatter(
+            *place.T,
+            s=(12 + 130 * self.frequencies / largest) * min(1.0, 30 / n_labels + 0.3),
+            c=100 * self.frequencies,
+            cmap="Greys",
+            vmin=0.0,
+            vmax=100 * largest,
+            edgecolors="black",
+            linewidths=0.7,
+            zorder=3,
+        )
+        for (x, y), name in zip(1.07 * place, self.label_names, strict=True):
+            angle = np.degrees(np.arctan2(y, x))
+            is_left = abs(angle) > 90.0 + 1e-6
+            style = {"va": "center", "ha": "right" if is_left else "left"}
+            if n_labels > FEW_LABELS:
+                style |= {"rotation": angle + 180 * is_left, "fontsize": 8}
+                style |= {"rotation_mode": "anchor"}
+            elif abs(x) < 0.2:
+                style = {"va": "bottom" if y > 0 else "top", "ha": "center"}
+            ax.text(x, y, name, **style)
+        return dots
+
+
+def _around_circle(couplings: Couplings, n_labels: int) -> NDArray[np.float64]:
+    """Place the labels on the unit circle, coupled ones near each other.
+
+    From the label of largest total coupling on, the next label is always the one most
+    strongly coupled to the last few, so that strong edges are short.
+    """
+    weights = np.zeros((n_labels, n_labels))
+    u, v = couplings.edges.T
+    weights[u, v] = weights[v, u] = np.abs(couplings.strength)
+    order = [int(weights.sum(axis=1).argmax())]
+    pull = np.zeros(n_labels)
+    while len(order) < n_labels:
+        pull = 0.5 * pull + weights[order[-1]]  # of the labels placed last
+        pull[order] = -1.0
+        order.append(int(pull.argmax()))
+        pull[order] = 0.0
+    angle = np.empty(n_labels)
+    angle[order] = np.pi / 2 - 2 * np.pi * np.arange(n_labels) / n_labels
+    return np.column_stack([np.cos(angle), np.sin(angle)])
