@@ -28,6 +28,7 @@ from spanforest.mmcrf import (
     train,
     warn_not_converged,
 )
+from spanforest.search import decode_exactly
 
 __all__ = ["RandomGraphEnsembleClassifier"]
 
@@ -125,7 +126,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Average scores of the constant feature.
     duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
         As in `MMCRFClassifier`, one value per member.
-    gap_history_ : list of ndarray
+    gap_history_, gap_seconds_ : list of ndarray
         The same, one array per member.
     classes_, label_names_, X_fit_, n_features_in_, feature_names_in_
         As in `MMCRFClassifier`.
@@ -221,6 +222,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.duality_gap_ = np.array([model.gaps[-1] for model in models])
         self.dual_objective_ = np.array([model.dual_objective for model in models])
         self.gap_history_ = [model.gaps for model in models]
+        self.gap_seconds_ = [model.seconds for model in models]
         self.n_iter_ = np.array([len(model.gaps) for model in models])
         self._average(models)
         n_short = sum(not model.converged for model in models)
@@ -277,6 +279,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     @property
     def _consensus_factors(self) -> FactorGraph:
         return consensus_factors(self._member_factors)
+
+    @property
+    def _decoding_factors(self) -> FactorGraph:
+        return self._consensus_factors
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"
@@ -393,7 +399,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             total[:, union.places_of(parts[t])] += member._scores(basis)
             so_far = consensus_factors(parts[: t + 1])
             scores = total[:, union.places_of(so_far)] / (t + 1)
-            yield decode(so_far, scores).labels
+            yield decode_exactly(so_far, scores).labels
 
 
 class Recipe(NamedTuple):

@@ -25,10 +25,11 @@ from spanforest._validation import (
 )
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
-from spanforest.inference import decode, label_margins, max_product
+from spanforest.inference import Decoding, label_margins, max_product
 from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
+from spanforest.search import Limits, decode_exactly
 from spanforest.solvers import KernelForm, Problem, linear_form, solve
 
 __all__ = ["MMCRFClassifier"]
@@ -63,6 +64,7 @@ class Model(NamedTuple):
     intercept: NDArray[np.float64]
     dual_objective: float
     gaps: NDArray[np.float64]
+    seconds: NDArray[np.float64]
     converged: bool
 
 
@@ -95,6 +97,7 @@ def train(
         intercept=found.intercept,
         dual_objective=found.dual_objective,
         gaps=found.gaps,
+        seconds=found.seconds,
         converged=found.converged,
     )
 
@@ -277,6 +280,48 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         codes = [choose(basis) for basis in self._bases(X)]
         return self._coding.decode(np.concatenate(codes))
 
+    def predict_certified(self, X: Any, seconds: float | None = None) -> Decoding:
+        """Predict label sets of highest score, with their scores and a proof.
+
+        On trees and forests every label set is proven best. On graphs with cycles, and
+        so for an ensemble, whose label sets are those of MAM, a search goes on where
+        message passing proves nothing, until it has a proof or comes to its limit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+        seconds : float, optional
+            Longest search for one example. Without it the limit is a number of steps,
+            so that the same examples give the same result every time.
+
+        Returns
+        -------
+        Decoding
+            `labels` as from `predict`, their `score`, a `bound` that no label set
+            exceeds, and `proven`: whether the two agree to rounding.
+
+        Examples
+        --------
+        >>> from spanforest import RandomGraphEnsembleClassifier
+        >>> from spanforest.datasets import make_circle
+        >>> X, Y = make_circle(100, random_state=0)
+        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0).fit(X, Y)
+        >>> bool(clf.predict_certified(X).proven.all())
+        True
+        """
+        check_is_fitted(self)
+        limits = Limits()
+        if seconds is not None:
+            limits = Limits(seconds=check_number("seconds", seconds))
+        factors = self._decoding_factors
+        found = [
+            decode_exactly(factors, self._scores(basis), limits)
+            for basis in self._bases(X)
+        ]
+        labels, score, bound = (np.concatenate(p) for p in zip(*found, strict=True))
+        return Decoding(self._coding.decode(labels), score, bound)
+
     def _decisions(
         self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
@@ -381,6 +426,8 @@ class MMCRFClassifier(GraphClassifier):
     gap_history_ : ndarray
         The gap after every pass: an estimate where it was far from `tol`; the last
         entry is `duality_gap_`.
+    gap_seconds_ : ndarray
+        Seconds since training began, at the same moments.
     n_iter_ : int
         Number of passes made.
     n_features_in_ : int
@@ -482,12 +529,17 @@ class MMCRFClassifier(GraphClassifier):
         self.intercept_ = model.intercept
         self.dual_objective_ = model.dual_objective
         self.gap_history_ = model.gaps
+        self.gap_seconds_ = model.seconds
         self.duality_gap_ = float(model.gaps[-1])
         self.n_iter_ = len(model.gaps)
 
     @property
     def _factors(self) -> FactorGraph:
         return FactorGraph(self.graph_, self._coding.n_values)
+
+    @property
+    def _decoding_factors(self) -> FactorGraph:
+        return self._factors
 
     def predict(self, X: Any, inference: str = "certified") -> NDArray[Any]:
         """Predict the label sets of highest score.
@@ -539,7 +591,7 @@ def find_decoder(name: str) -> Any:
     """Return the function that decodes scores on a factor graph."""
     check_option("inference", name, DECODERS)
     if name == "certified":
-        return decode
+        return decode_exactly
     return lambda factors, scores: max_product(factors, scores)[0]
 
 

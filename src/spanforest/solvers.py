@@ -18,6 +18,7 @@ is computed from scores that are all of the same moment.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -61,6 +62,7 @@ class Solution(NamedTuple):
     intercept: NDArray[np.float64]  # (n_cells,)
     dual_objective: float
     gaps: NDArray[np.float64]  # primal minus dual after every epoch; exact at the last
+    seconds: NDArray[np.float64]  # since the start, at the same moments
     tol: float
 
     @property
@@ -340,6 +342,8 @@ def solve(
     acceleration = Acceleration([form.weights, form.intercept, loss])
     pace = Pace()
     history: list[float] = []
+    seconds: list[float] = []
+    start = time.perf_counter()
     dual = 0.0
     certified = False
     while not certified and len(history) < max_iter:
@@ -356,10 +360,12 @@ def solve(
             dual, gap = _dual_and_gap(form, loss, problem.C * hinge.sum())
             certified = gap <= tol * dual
         history.append(gap)
+        seconds.append(time.perf_counter() - start)
         pace.observe(gap)
         if watch is not None:
             watch(len(history), gap / dual if dual > 0.0 else np.inf)
-    return Solution(form.weights, form.intercept, dual, np.array(history), tol)
+    gaps, times = np.array(history), np.array(seconds)
+    return Solution(form.weights, form.intercept, dual, gaps, times, tol)
 
 
 def compiled_problem(problem: Problem) -> ProblemArrays:

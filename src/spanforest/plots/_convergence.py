@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spanforest._validation import check_option
 from spanforest.diagnostics._models import final_step
 from spanforest.plots._style import BLACK, BLUE, axes_for, optional, tidy
 
@@ -49,11 +50,12 @@ class DualityGapDisplay:
     ) -> None:
         self.relative_gaps = [np.asarray(gaps, dtype=float) for gaps in relative_gaps]
         self.tol = tol
-        self.seconds = seconds
+        self.seconds = None
         if seconds is not None:
-            self.seconds = [np.asarray(times, dtype=float) for times in seconds]
+            times = [np.asarray(of_member, dtype=float) for of_member in seconds]
+            self.seconds = times
             sizes = [len(gaps) for gaps in self.relative_gaps]
-            given = [len(times) for times in self.seconds]
+            given = [len(of_member) for of_member in times]
             if sizes != given:
                 raise ValueError(
                     f"seconds must hold one array per member with one time per gap, "
@@ -65,7 +67,7 @@ class DualityGapDisplay:
         cls,
         model: Any,
         *,
-        seconds: Sequence[ArrayLike] | None = None,
+        against: str = "passes",
         ax: Any = None,
     ) -> Self:
         """Take the gaps of a fitted model, and draw them.
@@ -74,8 +76,8 @@ class DualityGapDisplay:
         ----------
         model : MMCRFClassifier or RandomGraphEnsembleClassifier
             Fitted; also as the last step of a pipeline, or inside a search.
-        seconds : sequence of array-like, optional
-            Times of the gaps, one array per member: fitted models keep none.
+        against : {"passes", "seconds"}, default="passes"
+            What to draw the gaps against.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -95,14 +97,16 @@ class DualityGapDisplay:
         >>> len(display.relative_gaps), bool(display.relative_gaps[0][-1] <= 0.1)
         (1, True)
         """
+        check_option("against", against, ("passes", "seconds"))
         model, _ = final_step(model)
-        histories = model.gap_history_
+        histories, seconds = model.gap_history_, model.gap_seconds_
         if not isinstance(histories, list):
-            histories = [histories]
+            histories, seconds = [histories], [seconds]
         objectives = np.atleast_1d(model.dual_objective_)
         with np.errstate(divide="ignore", invalid="ignore"):
             gaps = [g / d for g, d in zip(histories, objectives, strict=True)]
-        return cls(gaps, model.tol, seconds).plot(ax=ax)
+        times = seconds if against == "seconds" else None
+        return cls(gaps, model.tol, times).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the curves, and the tolerance as a line.
@@ -123,10 +127,8 @@ class DualityGapDisplay:
         style = {"color": BLUE, "linewidth": 0.9, "alpha": 0.5 if many else 1.0}
         label = f"{n_members} members" if many else "model"
         for t, gaps in enumerate(self.relative_gaps):
-            if self.seconds is None:
-                progress = np.arange(1, len(gaps) + 1)
-            else:
-                progress = np.asarray(self.seconds[t])
+            passes = np.arange(1, len(gaps) + 1)
+            progress = passes if self.seconds is None else self.seconds[t]
             shown = np.where(gaps > 0, gaps, np.nan)  # no logarithm of zero
             ax.plot(progress, shown, label=label if t == 0 else None, **style)
             ax.plot(progress[-1:], shown[-1:], "o", markersize=3, **style)

@@ -33,7 +33,7 @@ class LabelGraphDisplay:
     label_names : sequence of str
         One name per label.
     max_edges : int, optional
-        The most edges to draw; by default two per label, and no fewer than 15.
+        The most edges to draw; by default three for two labels, and no fewer than 15.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class LabelGraphDisplay:
     @property
     def shown_edges(self) -> NDArray[np.intp]:
         """Numbers of the edges that are drawn, strongest first."""
-        most = max(15, 2 * len(self.label_names))
+        most = max(15, 3 * len(self.label_names) // 2)
         if self.max_edges is not None:
             most = check_count("max_edges", self.max_edges)
         order = np.argsort(-np.abs(self.couplings.strength), kind="stable")
@@ -225,7 +225,8 @@ class LabelGraphDisplay:
         for (x, y), name in zip(1.07 * place, self.label_names, strict=True):
             angle = np.degrees(np.arctan2(y, x))
             is_left = abs(angle) > 90.0 + 1e-6
-            style = {"va": "center", "ha": "right" if is_left else "left"}
+            style: dict[str, Any] = {"va": "center"}
+            style["ha"] = "right" if is_left else "left"
             if n_labels > FEW_LABELS:
                 style |= {"rotation": angle + 180 * is_left, "fontsize": 8}
                 style |= {"rotation_mode": "anchor"}

@@ -82,8 +82,10 @@ def tidy(ax: Any, grid: str = "y") -> None:
 
 def count_from_one(ax: Any, largest: int) -> None:
     """Let the x axis count from one to `largest`, in whole numbers."""
+    if largest == 1:
+        ax.set(xlim=(0.5, 1.5), xticks=[1])
+        return
     ticker = optional("matplotlib.ticker")
-    ax.set_xlim(1 if largest > 1 else 0.5, max(largest, 1.5))
-    ax.xaxis.set_major_locator(
-        ticker.MaxNLocator(nbins=6, integer=True, steps=[1, 2, 5, 10])
-    )
+    whole = ticker.MaxNLocator(nbins=6, integer=True, steps=[1, 2, 5, 10])
+    ax.set_xlim(1, largest)
+    ax.xaxis.set_major_locator(whole)

@@ -1,0 +1,143 @@
+"""Reading fitted models, and the labels that come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from spanforest._validation import read_labels
+from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.factors import FactorGraph
+from spanforest.mmcrf import GraphClassifier
+
+
+def final_step(model: Any, X: Any = None) -> tuple[Any, Any]:
+    """Return the classifier inside pipelines and searches, and X as it sees it.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; a pipeline, a search over parameters, or anything else.
+    X : array-like or sparse matrix of shape (n_samples, n_features), optional
+        Examples as `model` takes them.
+
+    Returns
+    -------
+    classifier : estimator
+        The last step; `model` itself if it has no steps.
+    X : array-like or sparse matrix
+        What the steps before make of the examples.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from spanforest import MMCRFClassifier
+    >>> model = make_pipeline(StandardScaler(), MMCRFClassifier(tol=0.1))
+    >>> classifier, X = final_step(model.fit([[0.0], [4.0]], [0, 1]), [[2.0]])
+    >>> classifier, X.tolist()
+    (MMCRFClassifier(tol=0.1), [[0.0]])
+    """
+    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            if X is not None and len(model.steps) > 1:
+                X = model[:-1].transform(X)
+            model = model.steps[-1][1]
+    return model, X
+
+
+def fitted_model(model: Any, X: Any) -> tuple[GraphClassifier, Any]:
+    model, X = final_step(model, X)
+    if not isinstance(model, GraphClassifier):
+        raise TypeError(
+            "an MMCRFClassifier or a RandomGraphEnsembleClassifier is needed; got "
+            f"{type(model).__name__}."
+        )
+    check_is_fitted(model)
+    return model, X
+
+
+def fitted_ensemble(ensemble: Any, X: Any) -> tuple[RandomGraphEnsembleClassifier, Any]:
+    model, X = fitted_model(ensemble, X)
+    if not isinstance(model, RandomGraphEnsembleClassifier):
+        raise TypeError(
+            "Theorem 1 is about ensembles: a RandomGraphEnsembleClassifier is needed; "
+            f"got {type(model).__name__}."
+        )
+    return model, X
+
+
+def factors_of(model: Any) -> FactorGraph:
+    if isinstance(model, RandomGraphEnsembleClassifier):
+        return model._consensus_factors
+    return model._factors
+
+
+def codes_of(model: GraphClassifier, Y: Any) -> NDArray[np.int32]:
+    """Return the codes that the values of Y had in training."""
+    codes, coding = read_labels(in_training_order(model, Y))
+    known = model._coding.classes
+    if len(known) != codes.shape[1]:
+        raise ValueError(
+            f"Y must have the {len(known)} labels of training; got {codes.shape[1]}."
+        )
+    for j, (values, seen) in enumerate(zip(coding.classes, known, strict=True)):
+        code = {value: c for c, value in enumerate(seen.tolist())}
+        strange = [value for value in values.tolist() if value not in code]
+        if strange:
+            raise ValueError(
+                f"label {j} takes the value {strange[0]!r}, which did not occur in "
+                "training and has no score. Leave these examples out."
+            )
+        translation = np.array([code[value] for value in values.tolist()])
+        codes[:, j] = translation[codes[:, j]]
+    return codes
+
+
+def in_training_order(model: Any, Y: Any) -> Any:
+    """Return Y, with the columns of a DataFrame in the order the model knows."""
+    model, _ = final_step(model)
+    if getattr(model, "label_names_", None) is None or not hasattr(Y, "columns"):
+        return Y
+    return model._in_training_order(Y)
+
+
+def positives(Y: Any) -> NDArray[np.bool_]:
+    """Return which labels are on: 1, or any value but the lowest."""
+    codes, coding = read_labels(Y)
+    columns = []
+    for column, values in zip(codes.T, coding.classes, strict=True):
+        is_on = np.arange(len(values)) > 0
+        if set(values.tolist()) <= {0, 1}:
+            is_on = values.astype(bool)  # a label that is always on has one value too
+        columns.append(is_on[column])
+    return np.column_stack(columns)
+
+
+def names_of(model: Any, names: Sequence[str] | None) -> list[str]:
+    n_labels = len(model._coding.classes)
+    if names is None:
+        names = model.label_names_
+    if names is None:
+        return [f"label {j}" for j in range(n_labels)]
+    if len(names) != n_labels:
+        raise ValueError(
+            f"label_names must name the {n_labels} labels; got {len(names)} names."
+        )
+    return [str(name) for name in names]
+
+
+def one_row(x: Any) -> Any:
+    """Return a matrix of one row; a column of a DataFrame would be a Series."""
+    if hasattr(x, "to_frame"):
+        return x.to_frame().T
+    if not sparse.issparse(x) and np.ndim(x) == 1:
+        return np.reshape(x, (1, -1))
+    return x
