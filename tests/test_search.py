@@ -6,12 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from strategies import problems, random_graph
 
 from spanforest import _compiled, inference, search
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import exhaustive_search, score_labels, tree_reweighted
-from spanforest.search import Limits, decode_exactly
+from spanforest.search import Limits, decode_exactly, k_best
 
 
 def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
@@ -105,3 +106,59 @@ def test_a_forest_needs_no_search(monkeypatch):
     monkeypatch.setattr(search, "_search", fail)
     factors, scores = random_problem(2, 2, seed=0)
     assert decode_exactly(factors, scores).proven.all()
+
+
+def all_labellings(factors, scores):
+    """Every labelling and its score, best first."""
+    Y = np.array(list(np.ndindex(*factors.n_values)))
+    values = score_labels(factors, np.tile(scores, (len(Y), 1)), Y)
+    return Y, np.sort(values)[::-1]
+
+
+def check_lists(factors, scores, found, k):
+    k = min(k, factors.n_labellings)
+    assert found.labels.shape == (len(scores), k, factors.n_labels)
+    for i, row in enumerate(scores):
+        _, truth = all_labellings(factors, row)
+        assert_allclose(found.scores[i], truth[:k], atol=1e-9)
+        tiled = np.tile(row, (k, 1))
+        assert_allclose(
+            score_labels(factors, tiled, found.labels[i]), truth[:k], atol=1e-9
+        )
+        assert len({tuple(labels) for labels in found.labels[i]}) == k
+        if k < factors.n_labellings:
+            assert found.bound[i] >= truth[k] - 1e-9
+    assert found.proven.all()
+
+
+@given(problem=problems(extra_unary=True), k=st.integers(1, 12))
+@settings(deadline=None, max_examples=150)
+def test_lists_on_forests_are_the_best_of_all_labellings(problem, k):
+    factors, scores = problem
+    check_lists(factors, scores, k_best(factors, scores, k), k)
+
+
+@given(
+    problem=problems(st.just(random_graph), max_labels=6, extra_unary=True),
+    k=st.integers(1, 12),
+    seeded=st.booleans(),
+)
+@settings(deadline=None, max_examples=60)
+def test_lists_on_any_graph_are_the_best_of_all_labellings(problem, k, seeded):
+    factors, scores = problem
+    seeds = None
+    if seeded:
+        rng = np.random.default_rng(0)
+        seeds = rng.integers(0, factors.n_values, (len(scores), 4, factors.n_labels))
+    check_lists(factors, scores, k_best(factors, scores, k, seeds), k)
+
+
+def test_a_list_cut_short_says_which_places_are_proven():
+    factors, scores = random_problem(10, 2, seed=2)
+    found = k_best(factors, scores, 8, limits=Limits(n_edges=2000))
+    for i, row in enumerate(scores):
+        _, truth = all_labellings(factors, row)
+        sure = found.proven[i]
+        assert_allclose(found.scores[i][sure], truth[: len(sure)][sure])
+        assert found.bound[i] >= truth[sure.sum()] - 1e-9
+    assert not found.proven.all()

@@ -188,6 +188,125 @@ def forest_max_sums(scores, g, labels, best):
 
 
 @compiled
+def _best_entries(lists, start, extra, score, value, rank):
+    """Merge descending lists, one per value of a label, into the best entries of all.
+
+    Entry (b, r) is worth ``lists[start + b, r] + extra[b]``. The best ones, with b in
+    `value` and r in `rank`, fill `score` in descending order; -inf where none is left.
+    """
+    position = np.zeros(extra.shape[0], dtype=np.int64)
+    for r in range(score.shape[0]):
+        best, chosen = -np.inf, 0
+        for b in range(extra.shape[0]):
+            if position[b] < lists.shape[1]:
+                entry = lists[start + b, position[b]] + extra[b]
+                if entry > best:
+                    best, chosen = entry, b
+        score[r], value[r], rank[r] = best, chosen, position[chosen]
+        position[chosen] += 1
+
+
+@compiled
+def _best_sums(ours, theirs, score, first, second):
+    """Fill `score` with the largest sums of an entry of either descending list.
+
+    `first` and `second` say of which. The sum of entries x and y has (x + 1)(y + 1) - 1
+    others that are no smaller: only few pairs need a look.
+    """
+    k = score.shape[0]
+    n_pairs = 0
+    for x in range(k):
+        n_pairs += k // (x + 1)
+    sums = np.empty(n_pairs)
+    pairs = np.empty((n_pairs, 2), dtype=np.int64)
+    n = 0
+    for x in range(k):
+        for y in range(k // (x + 1)):
+            sums[n] = ours[x] + theirs[y]
+            pairs[n] = x, y
+            n += 1
+    order = np.argsort(-sums, kind="mergesort")
+    for r in range(k):
+        score[r] = sums[order[r]]
+        first[r], second[r] = pairs[order[r]]
+
+
+@compiled
+def forest_k_best(scores, g, labels, best):
+    """Write the highest-scoring labellings into `labels` and their scores into `best`.
+
+    Shapes: scores (n_cells,), labels (k, n_labels), best (k,) descending, -inf beyond
+    the number of labellings. Every label and value keeps a list of the k best
+    labellings of its subtree, each as places in the lists it was put together from.
+    Takes time in proportion to the number of labels and to k log k.
+    """
+    k, n_branches = best.shape[0], g.branch.shape[0]
+    n_steps = n_branches + g.root.shape[0]
+    lists = np.full((g.label["n_values"].sum(), k), -np.inf)
+    lists[:, 0] = 0.0
+    for f in range(g.incident.shape[0] // 2, g.factor.shape[0]):  # the unary factors
+        factor = g.factor[f]
+        start = g.label[factor["first"]]["start"]
+        for a in range(factor["n_cells"]):
+            lists[start + a, 0] = scores[factor["offset"] + a]
+    # per step and value of the parent: place in the parent's list before, and what the
+    # child's part is: place in `value` and `rank`
+    widest = g.label["n_values"].max()
+    before = np.empty((n_steps, widest, k), dtype=np.int64)
+    part = np.empty((n_steps, widest, k), dtype=np.int64)
+    value = np.empty((n_steps, widest, k), dtype=np.int64)
+    rank = np.empty((n_steps, widest, k), dtype=np.int64)
+    of_child, merged = np.empty(k), np.empty(k)
+    for e in range(n_branches - 1, -1, -1):  # leaves first
+        branch = g.branch[e]
+        extra = np.empty(branch["n_child"])
+        for a in range(branch["n_parent"]):
+            row = branch["table"] + a * branch["parent_stride"]
+            for b in range(branch["n_child"]):
+                extra[b] = scores[row + b * branch["child_stride"]]
+            _best_entries(
+                lists, branch["child_start"], extra, of_child, value[e, a], rank[e, a]
+            )
+            ours = lists[branch["parent_start"] + a]
+            _best_sums(ours, of_child, merged, before[e, a], part[e, a])
+            ours[:] = merged
+    best[:] = -np.inf
+    best[0] = 0.0
+    for c in range(g.root.shape[0]):  # trees of a forest add up
+        root = g.label[g.root[c]]
+        e = n_branches + c
+        extra = np.zeros(root["n_values"])
+        _best_entries(lists, root["start"], extra, of_child, value[e, 0], rank[e, 0])
+        _best_sums(best, of_child, merged, before[e, 0], part[e, 0])
+        best[:] = merged
+
+    place = np.empty(g.label.shape[0], dtype=np.int64)
+    for r in range(k):
+        if best[r] == -np.inf:
+            break
+        position = r
+        for c in range(g.root.shape[0] - 1, -1, -1):  # undo the steps, last one first
+            e, j = n_branches + c, g.root[c]
+            chosen = part[e, 0, position]
+            labels[r, j], place[j] = value[e, 0, chosen], rank[e, 0, chosen]
+            position = before[e, 0, position]
+        for e in range(n_branches):
+            branch = g.branch[e]
+            u, j = branch["parent"], branch["child"]
+            a = labels[r, u]
+            chosen = part[e, a, place[u]]
+            labels[r, j], place[j] = value[e, a, chosen], rank[e, a, chosen]
+            place[u] = before[e, a, place[u]]
+
+
+@compiled
+def forest_k_best_rows(scores, g, labels, best):
+    """Apply `forest_k_best` to every row of scores."""
+    for i in range(scores.shape[0]):
+        forest_k_best(scores[i], g, labels[i], best[i])
+
+
+@compiled
 def _downward(scores, g, upward, downward):
     """Fill downward[j, a], the best score of all but j's subtree if j takes value a.
 

@@ -14,23 +14,26 @@ from spanforest.cli._datasets import datasets
 from spanforest.cli._evaluate import evaluate
 from spanforest.cli._inspect import inspect
 from spanforest.cli._predict import predict
+from spanforest.cli._report import report
+from spanforest.cli._reproduce import reproduce
 from spanforest.cli._train import train
-
-IN_COLOUR = sys.stdout is not None and sys.stdout.isatty()
 
 app = typer.Typer(
     name="spanforest",
-    rich_markup_mode="rich" if IN_COLOUR else None,  # plain text in a pipe
+    # rich's panels leave a fifth of the line to the text, and cut long examples
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def add_command(function: Callable[..., None], example: str) -> None:
-    """Make a command of a function; its help ends with the example."""
-    # \b tells the plain formatter to keep the lines; rich keeps them anyway
-    keep_lines = "" if IN_COLOUR else "\b\n"
-    app.command(epilog=f"{keep_lines}Example:\n  {example}")(function)
+def _ending(example: str) -> str:
+    return f"\b\nExample:\n  {example}"  # \b: keep the lines
+
+
+def add_command(function: Callable[..., None]) -> None:
+    """Make a command of a function; its help ends with the EXAMPLE of its module."""
+    app.command(epilog=_ending(sys.modules[function.__module__].EXAMPLE))(function)
 
 
 def _show_version(wanted: bool) -> None:
@@ -39,7 +42,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, epilog=_ending("spanforest datasets"))
 def spanforest(
     context: typer.Context,
     version: Annotated[
@@ -61,15 +64,8 @@ def spanforest(
         raise typer.Exit(2)
 
 
-add_command(
-    train, "spanforest train songs.csv --labels happy,sad,calm -o songs.spanforest"
-)
-add_command(
-    predict, "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
-)
-add_command(evaluate, "spanforest evaluate songs.spanforest test_songs.csv --per-label")
-add_command(inspect, "spanforest inspect songs.spanforest --couplings 3")
-add_command(datasets, "spanforest datasets circle10")
+for command in (train, predict, evaluate, inspect, datasets, reproduce, report):
+    add_command(command)
 
 
 def run(args: list[str]) -> int:
@@ -96,17 +92,18 @@ def run(args: list[str]) -> int:
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            _say(_message(error, debug))
+            _say(_message(error, args, debug))
             return getattr(error, "exit_code", 1)
     return result if isinstance(result, int) else 0
 
 
-def _message(error: Exception, debug: bool) -> str:
+def _message(error: Exception, args: list[str], debug: bool) -> str:
     """Return what to say of an error."""
     if hasattr(error, "format_message"):  # bad usage, found by Typer or by a command
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "spanforest"
-        return f"{command}: {error.format_message()} See {command} --help."
+        known = [c.callback.__name__ for c in app.registered_commands if c.callback]
+        command = " ".join(["spanforest", *(arg for arg in args[:1] if arg in known)])
+        text = error.format_message().rstrip(".")
+        return f"{command}: {text}. See {command} --help."
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"spanforest: {error.filename}: {error.strerror}"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
@@ -116,8 +113,16 @@ def _message(error: Exception, debug: bool) -> str:
     return f"spanforest: {kind}: {type(error).__name__}: {error}{hint}"
 
 
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    _say(f"spanforest: warning: {message}")
+def _show_warning(
+    message: Warning | str, category: type[Warning], *_: Any, **__: Any
+) -> None:
+    text = str(message)
+    if category.__name__ == "ConvergenceWarning":  # its advice is for Python
+        text = text.partition(" Raise max_iter")[0] + (
+            " Raise --max-iter or --tol, lower --C, or scale the data: --scale "
+            "standard for features of different sizes, and then --normalize."
+        )
+    _say(f"spanforest: warning: {text}")
 
 
 def _say(text: str) -> None:

@@ -41,12 +41,17 @@ class Request(NamedTuple):
         if self.labels is None:
             return None
         counted = re.fullmatch(r"(first|last):([0-9]+)", self.labels.strip())
-        if counted:
+        if counted and int(counted[2]):
             number = int(counted[2])
             return number if counted[1] == "first" else -number
         if self.labels.lower().endswith(".xml"):
             return Path(self.labels)
-        return _names(self.labels)
+        names = _names(self.labels)
+        if counted or not names:
+            raise bad_option(
+                f"at least one label is needed; got {self.labels!r}.", "--labels"
+            )
+        return names
 
     @property
     def dropped(self) -> list[str]:
@@ -76,6 +81,10 @@ def read_training_data(request: Request) -> "Dataset":
     if path is None:
         dataset = _known_dataset(request.source)
     elif kind is Format.arff:
+        if isinstance(labels, int):  # counted as in tables: what is dropped is not
+            names = [attribute.name for attribute in _arff_header(path)]
+            kept = [name for name in names if name not in request.dropped]
+            labels = kept[:labels] if labels > 0 else kept[labels:]
         dataset = load_arff(path, labels, drop=request.dropped)
     elif kind is Format.libsvm:
         dataset = load_libsvm(path)
@@ -90,8 +99,8 @@ def read_training_data(request: Request) -> "Dataset":
             )
         dataset = _read_table(path, kind, labels, drop=request.dropped)
     if len(dataset.label_names) != dataset.n_labels:
-        names = tuple(f"label{j}" for j in range(dataset.n_labels))
-        dataset = replace(dataset, label_names=names)
+        numbered = tuple(f"label{j}" for j in range(dataset.n_labels))
+        dataset = replace(dataset, label_names=numbered)
     return dataset
 
 

@@ -11,6 +11,8 @@ from spanforest.cli._output import percent, print_json, print_table
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset, KnownDataset
 
+EXAMPLE = "spanforest datasets circle10"
+
 
 def datasets(
     name: Annotated[
@@ -53,7 +55,7 @@ def _row(known: "KnownDataset") -> tuple[str, ...]:
     return (
         known.name,
         str(known.n_samples),
-        str(known.n_features) if known.n_features else "kernel",
+        str(known.n_features) if known.n_features else "-",  # a kernel matrix
         str(known.n_labels),
         f"{known.cardinality:.2f}",
         known.source or "no",

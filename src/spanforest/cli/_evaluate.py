@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+EXAMPLE = "spanforest evaluate songs.spanforest test_songs.csv --per-label"
+
 
 class LabelMeasures(NamedTuple):
     """How well one label is predicted; None where it is not defined."""

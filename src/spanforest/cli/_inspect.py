@@ -12,6 +12,8 @@ from spanforest.cli._output import percent, print_json, print_table
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
 
+EXAMPLE = "spanforest inspect songs.spanforest --couplings 3"
+
 
 def inspect(
     model: ModelArgument,
@@ -22,9 +24,7 @@ def inspect(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="Examples to average the couplings over. By default the training "
-            "examples if the model holds them, else an example whose features are all "
-            "zero once scaled.",
+            help="Examples to average the couplings over, not those of training.",
             show_default=False,
         ),
     ] = None,
@@ -39,7 +39,9 @@ def inspect(
 
     trained = TrainedModel.load(model)
     facts = _facts(trained, model)
-    facts["couplings"] = _couplings(trained, data, couplings)
+    facts["couplings_averaged_over"], facts["couplings"] = _couplings(
+        trained, data, couplings
+    )
     if json:
         print_json(facts)
         return
@@ -50,7 +52,8 @@ def inspect(
             (*pair["labels"], f"{pair['strength']:{'+' * pair['is_signed']}.3g}")
             for pair in facts["couplings"]
         ]
-        print_table(("label", "label", "coupling"), rows)
+        title = f"couplings, averaged over {facts['couplings_averaged_over']}"
+        print_table(("label", "label", "coupling"), rows, title)
 
 
 def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
@@ -121,26 +124,29 @@ def _label_list(labels: list[dict[str, Any]]) -> str:
 
 def _couplings(
     trained: "TrainedModel", data: str | None, number: int
-) -> list[dict[str, Any]]:
-    """Return the pairs of labels that depend on each other most."""
+) -> tuple[str | None, list[dict[str, Any]]]:
+    """Return which examples were looked at, and the pairs that depend most there."""
     import numpy as np
 
     from spanforest.cli._model import named_matrix
-    from spanforest.diagnostics import edge_couplings
+    from spanforest.diagnostics import Couplings, edge_couplings
 
     classifier = trained.classifier
-    if number == 0:
-        return []
+    examples = "the training examples"
     if data is not None:
+        examples = data
         dataset = read_for_model(Request(data), trained, with_labels=False)
         found = edge_couplings(trained.estimator, trained.inputs(dataset))
+    elif hasattr(trained.estimator, "couplings_"):
+        found = Couplings(**trained.estimator.couplings_)
+    elif hasattr(classifier, "X_fit_"):
+        columns = getattr(classifier, "feature_names_in_", None)
+        found = edge_couplings(classifier, named_matrix(classifier.X_fit_, columns))
     else:
-        X = getattr(classifier, "X_fit_", np.zeros((1, classifier.n_features_in_)))
-        names = getattr(classifier, "feature_names_in_", None)
-        found = edge_couplings(classifier, named_matrix(X, names))
+        return None, []
     strongest = np.argsort(-np.abs(found.strength), kind="stable")[:number]
     names = trained.label_names
-    return [
+    return examples, [
         {
             "labels": [names[j] for j in found.edges[e]],
             "strength": float(found.strength[e]),

@@ -20,37 +20,50 @@ def print_json(value: Any) -> None:
 def print_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
 ) -> None:
-    """Print a table; columns of numbers, percentages and dashes stand to the right.
+    """Print a table; columns of numbers stand to the right.
 
     In a pipe it is plain text that is never cut or wrapped.
     """
+    columns = range(len(header))
+    numeric = [all(_is_number(row[j]) for row in rows) for j in columns]
+    if sys.stdout.isatty():
+        _print_rich_table(header, rows, title, numeric)
+        return
+    if title:
+        typer.echo(title)
+    lines = [header, *rows] if any(header) else rows
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _print_rich_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    title: str,
+    numeric: Sequence[bool],
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    is_terminal = sys.stdout.isatty()
     table = Table(
         title=title or None,
         title_justify="left",
         title_style="bold",
-        box=box.SIMPLE_HEAD if is_terminal else None,
+        box=box.SIMPLE_HEAD,
         show_header=any(header),
-        pad_edge=False,
     )
-    for j, name in enumerate(header):
-        to_the_right = bool(rows) and all(_is_number(row[j]) for row in rows)
-        table.add_column(
-            name, justify="right" if to_the_right else "left", no_wrap=not is_terminal
-        )
+    for name, right in zip(header, numeric, strict=True):
+        table.add_column(name, justify="right" if right else "left")
     for row in rows:
         table.add_row(*row)
-    Console(
-        file=sys.stdout,
-        width=None if is_terminal else 10_000,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    ).print(table)
+    # names of labels may look like markup
+    Console(markup=False, emoji=False, highlight=False).print(table)
 
 
 def _is_number(text: str) -> bool:

@@ -17,6 +17,8 @@ from spanforest.cli._options import (
 )
 from spanforest.cli._output import check_target, whole_file
 
+EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
+
 _SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".npz")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +14,11 @@ import typer
 from spanforest.cli._output import whole_file
 
 if TYPE_CHECKING:
-    from spanforest.experiments import Experiment, Row
+    from spanforest.experiments import Experiment, Row, RowFile
 
-EXAMPLE = "spanforest reproduce --datasets circle10 --methods svm,mam --quick --out demo"
+EXAMPLE = (
+    "spanforest reproduce --datasets circle10 --methods svm,mam --quick --out demo"
+)
 
 
 class ProtocolName(StrEnum):
@@ -52,7 +55,9 @@ def reproduce(
     folds: Annotated[
         int | None,
         typer.Option(
-            min=2, help="Folds of the cross-validation. [default: 5]", show_default=False
+            min=2,
+            help="Folds of the cross-validation. [default: 5]",
+            show_default=False,
         ),
     ] = None,
     data_home: Annotated[
@@ -92,63 +97,86 @@ def reproduce(
     the tables (Markdown, LaTeX, CSV) and figures (PNG, SVG) are written to OUT.
     """
     from spanforest.datasets import PAPER_DATASETS
-    from spanforest.experiments import Experiment, RowFile, run
+    from spanforest.experiments import Experiment, RowFile
 
-    chosen = _names(datasets) or PAPER_DATASETS
-    found = [name for name in chosen if _is_there(name, data_home)]
-    if not found:
-        raise FileNotFoundError("none of the data sets is to be had.")
-    experiment = Experiment(
-        datasets=tuple(found),
-        methods=_names(methods),
-        protocol=protocol.value,
-        n_trees=trees,
-        n_folds=folds,
-        seed=seed,
-        quick=quick,
-        data_home=None if data_home is None else str(data_home),
-    )
-    rows = RowFile(out / "rows.jsonl")
+    wanted = _names(datasets) or PAPER_DATASETS
     try:
-        results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
-    except KeyboardInterrupt:
-        n_done = len(experiment.select(rows.read()))
-        typer.echo(
-            f"spanforest: stopped; {n_done} of {experiment.n_rows} results are in "
-            f"{rows.path}. The same command goes on from there.",
-            err=True,
+        experiment = Experiment(
+            datasets=wanted,
+            methods=_names(methods),
+            protocol=protocol.value,
+            n_trees=trees,
+            n_folds=folds,
+            seed=seed,
+            quick=quick,
+            data_home=None if data_home is None else str(data_home),
         )
-        raise
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    found = _to_be_had(wanted, data_home)
+    experiment = replace(experiment, datasets=found)
+    rows = RowFile(out / "rows.jsonl")
+    rows.append([])  # if nothing can be written there, better to know it now
+    results = _run(experiment, rows, jobs, retry)
     _write_and_show(experiment, results, out)
     failed = [row for row in results if row["error"] is not None]
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
-        typer.echo(f"spanforest: {where}: {row['error']}", err=True)
-    if failed or len(found) < len(chosen):
+        _say(f"{where}: {row['error']}")
+    if failed or len(found) < len(wanted):
         raise typer.Exit(1)
+
+
+def _say(text: str) -> None:
+    """Print one line on stderr."""
+    typer.echo(f"spanforest: {' '.join(text.split())}", err=True)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
-    names = tuple(name.strip().lower() for name in text.split(",") if name.strip())
-    if not names:
+    names = [name.strip().lower().replace("-", "_") for name in text.split(",")]
+    if not any(names):
         raise typer.BadParameter("names with commas between them are expected.")
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _is_there(name: str, data_home: Path | None) -> bool:
-    """Tell whether a data set is to be had, and say so if it is not."""
-    from spanforest.datasets import load_dataset
+def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
+    """Give the data sets that can be read, and say why the others cannot."""
+    from spanforest.datasets import list_datasets, load_dataset
+
+    known = [dataset.name for dataset in list_datasets(data_home)]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise typer.BadParameter(
+            f"data sets are {', '.join(known)}; got {', '.join(map(repr, unknown))}."
+        )
+    found = []
+    for name in names:
+        try:
+            load_dataset(name, data_home)
+        except (OSError, ValueError) as error:
+            _say(str(error))
+        else:
+            found.append(name)
+    if not found:
+        raise FileNotFoundError("none of the data sets is to be had.")
+    return tuple(found)
+
+
+def _run(experiment: Experiment, rows: RowFile, jobs: int, retry: bool) -> list[Row]:
+    """Run what is not done; when it is stopped, say how to go on."""
+    from spanforest.experiments import run
 
     try:
-        load_dataset(name, data_home)
-    except FileNotFoundError as error:
-        typer.echo(f"spanforest: {error}", err=True)
-        return False
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    return True
+        return run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
+    except KeyboardInterrupt:
+        n_done = len(experiment.select(rows.read()))
+        _say(
+            f"stopped; {n_done} of {experiment.n_rows} results are in {rows.path}. "
+            "The same command goes on from there."
+        )
+        raise
 
 
 def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> None:
@@ -174,11 +202,13 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
             ("csv", table.to_csv),
         ):
             _write(out / f"{stem}{suffix}.{extension}", write)
-    for stem, figure in _figures(experiment, results, tables):
-        for extension in ("png", "svg"):
-            path = out / f"{stem}{suffix}.{extension}"
-            with whole_file(path) as temporary:
-                figure.savefig(temporary, dpi=150)
+    try:
+        for stem, figure in _figures(experiment, results, tables):
+            for extension in ("png", "svg"):
+                with whole_file(out / f"{stem}{suffix}.{extension}") as temporary:
+                    figure.savefig(temporary, dpi=150)
+    except ImportError as error:
+        _say(f"no figures: {error}")
     typer.echo(f"Rows, tables and figures are in {out}{'/' if is_terminal else ''}")
 
 
@@ -190,8 +220,8 @@ def _rank_tables(results: list[Row]) -> dict[str, Any]:
     for measure in MEASURES:
         try:
             comparisons[f"ranks-{measure}"] = compare_ranks(results, measure, "tuned")
-        except ValueError as error:
-            typer.echo(f"spanforest: no comparison of ranks: {error}", err=True)
+        except (ValueError, ImportError) as error:
+            _say(f"no comparison of ranks: {error}")
             break
     return comparisons
 
@@ -200,8 +230,12 @@ def _figures(
     experiment: Experiment, results: list[Row], tables: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the learning curves and the critical-difference diagrams."""
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError(
+            'they need matplotlib: pip install "spanforest[experiments]"'
+        ) from error
     matplotlib.use("Agg")  # no window, wherever this runs
     from matplotlib import pyplot
 

@@ -22,6 +22,8 @@ from spanforest.cli._output import check_target, percent
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
+EXAMPLE = "spanforest train songs.csv --labels happy,sad,calm -o songs.spanforest"
+
 # The names are written out because importing the modules that know them takes seconds;
 # tests compare.
 GRAPHS = (
@@ -199,15 +201,20 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     from sklearn.pipeline import Pipeline
 
     from spanforest.cli._model import named_matrix
+    from spanforest.diagnostics import edge_couplings
 
     X = dataset.K if dataset.X is None else dataset.X
     names = tuple(map(str, dataset.feature_names)) or None
     labels = pandas.DataFrame(dataset.Y, columns=list(dataset.label_names))
     model = Pipeline([*steps, ("classifier", classifier)])
-    model.fit(named_matrix(X, names), labels)
+    inputs = named_matrix(X, names)
+    model.fit(inputs, labels)
+    classifier.set_params(verbose=0)
+    # scikit-learn keeps neither the names of sparse features nor the examples, which
+    # `inspect` would need
     if sparse.issparse(X) and names is not None:
         model.sparse_feature_names_ = names
-    classifier.set_params(verbose=0)
+    model.couplings_ = edge_couplings(model, inputs, labels)._asdict()
     return model
 
 

@@ -1,0 +1,929 @@
+"""The command line: every command on small files, its errors, and how it is found."""
+
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import precision_recall_fscore_support
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
+from spanforest.arff import Attribute, Relation, write_arff
+from spanforest.baselines import svm_per_label
+from spanforest.cli import main
+from spanforest.datasets import make_circle
+from spanforest.diagnostics import edge_couplings
+from spanforest.ensemble import AGGREGATIONS
+from spanforest.graphs import GENERATORS
+from spanforest.kernels import KERNEL_NAMES
+from spanforest.losses import LOSSES
+from spanforest.metrics import (
+    microlabel_accuracy,
+    microlabel_f1,
+    multilabel_accuracy,
+)
+
+pytest.importorskip("typer")
+pytest.importorskip("skops")
+pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+from spanforest.cli import _app, _options, _output, _train  # noqa: E402
+from spanforest.persistence import load, save  # noqa: E402
+
+DATA = os.environ.get("SPANFOREST_DATA")
+needs_data = pytest.mark.skipif(
+    DATA is None, reason="SPANFOREST_DATA does not name a folder with the data sets"
+)
+
+FEATURES = ["tempo", "loudness", "length"]
+LABELS = ["happy", "sad", "calm"]
+FEW = ("--trees", "3")
+
+
+def make_songs(n_samples, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 3)).round(3)
+    Y = np.column_stack([X[:, 0] > 0, X[:, 0] < 0.3, X[:, 1] + X[:, 2] > 0]).astype(int)
+    return X, Y
+
+
+def frame_of(X, Y):
+    return pd.DataFrame(X, columns=FEATURES).join(pd.DataFrame(Y, columns=LABELS))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with songs to train on, to test on, and without labels."""
+    monkeypatch.chdir(tmp_path)
+    frame_of(*make_songs(40, 0)).to_csv("songs.csv", index=False)
+    frame_of(*make_songs(20, 1)).to_csv("test_songs.csv", index=False)
+    new = frame_of(*make_songs(20, 1))[["length", "tempo", "loudness"]]
+    new.insert(0, "title", "a, b")
+    new.to_csv("new_songs.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def model_bytes(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    frame_of(*make_songs(40, 0)).to_csv(path / "songs.csv", index=False)
+    args = ["train", str(path / "songs.csv"), "--labels", "last:3", *FEW]
+    assert main([*args, "-o", str(path / "songs.spanforest")]) == 0
+    return (path / "songs.spanforest").read_bytes()
+
+
+@pytest.fixture
+def songs(folder, model_bytes):
+    """The same folder with a model."""
+    (folder / "songs.spanforest").write_bytes(model_bytes)
+    return folder
+
+
+@pytest.fixture
+def ok(capsys):
+    """Run a command that must succeed, and return what it printed."""
+
+    def run(*args):
+        code = main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        assert (code, err) == (0, ""), err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def fails(capsys):
+    """Run a command that must fail, and return its one line on stderr."""
+
+    def run(*args, code=1):
+        assert main([str(arg) for arg in args]) == code
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("spanforest")
+        assert err.count("\n") == 1, err
+        return err
+
+    return run
+
+
+def predictions(ok, *args):
+    return pd.read_csv(io.StringIO(ok("predict", *args)))
+
+
+def reference(**params):
+    """What train makes, made in Python."""
+    X, Y = make_songs(40, 0)
+    ensemble = RandomGraphEnsembleClassifier(3, random_state=0, **params)
+    return ensemble.fit(X, Y)
+
+
+# --- help
+
+
+def command_names():
+    return [info.callback.__name__ for info in _app.app.registered_commands]
+
+
+def example_of(text):
+    found = re.search(r"\n +Example:\n +(spanforest .*)\n*$", text)
+    assert found, f"the help does not end with an example:\n{text}"
+    return found[1].strip()
+
+
+@pytest.mark.parametrize("name", [*command_names(), ""])
+def test_every_command_has_help_that_ends_with_an_example(ok, name):
+    text = ok(*filter(None, [name]), "--help")
+    assert len(text.split("\n\n")[1]) > 20, "a sentence that says what it does"
+    assert shlex.split(example_of(text))[:2] == ["spanforest", name or "datasets"]
+
+
+@pytest.mark.parametrize("name", command_names())
+def test_every_option_is_explained(name):
+    import inspect
+    import typing
+
+    function = next(
+        info.callback
+        for info in _app.app.registered_commands
+        if info.callback.__name__ == name
+    )
+    hints = typing.get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters:
+        (option,) = hints[parameter].__metadata__
+        assert option.help, f"{name}: {parameter} has no help"
+
+
+# those of `reproduce` and `report` take long, and are run where these are tested
+@pytest.mark.parametrize("name", sorted({*command_names()} - {"reproduce", "report"}))
+def test_the_example_in_the_help_runs(ok, songs, name):
+    if name == "train":
+        Path("songs.spanforest").unlink()
+    ok(*shlex.split(example_of(ok(name, "--help")))[1:])
+    wanted = {"train": "songs.spanforest", "predict": "predicted.csv"}
+    assert Path(wanted.get(name, ".")).exists()
+
+
+def test_the_choices_are_those_of_the_library():
+    assert set(_train.GRAPHS) == {*GENERATORS, "chow_liu"}
+    assert {*_train.Kernel} | {"precomputed"} == set(KERNEL_NAMES)
+    assert {*_train.Loss} == set(LOSSES)
+    assert {*_options.Aggregation} == set(AGGREGATIONS)
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from spanforest.cli import main; main(['train', '--help']);"
+        "print(*sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    heavy = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "joblib"}
+    assert not heavy & set(run.stdout.split())
+
+
+def test_no_command_shows_the_help(capsys):
+    assert main([]) == 2
+    assert "Commands:" in capsys.readouterr().out
+
+
+# --- train and predict
+
+
+def test_train_and_predict_do_what_the_library_does(ok, folder):
+    line = ok("train", "songs.csv", "--labels", "last:3", *FEW, "-o", "m.spanforest")
+    assert re.match(r"m.spanforest: 3 graphs over 3 labels, learnt from 40 exa", line)
+    X, _ = make_songs(20, 1)
+    found = predictions(ok, "m.spanforest", "test_songs.csv")
+    assert found.columns.tolist() == LABELS
+    assert_array_equal(found, reference().predict(X))
+    scores = predictions(ok, "m.spanforest", "test_songs.csv", "--scores")
+    assert_allclose(scores, reference().decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "params"),
+    [
+        (("--kernel", "rbf", "--gamma", "0.5"), {"kernel": "rbf", "gamma": 0.5}),
+        (("--kernel", "poly", "--degree", "2"), {"kernel": "poly", "degree": 2}),
+        (("--normalize",), {"normalize_kernel": True}),
+        (("--C", "0.1", "--loss", "hamming"), {"C": 0.1, "loss": "hamming"}),
+        (("--graph", "recursive_tree"), {"graph": "recursive_tree"}),
+        (("--tol", "0.2", "--max-iter", "50"), {"tol": 0.2, "max_iter": 50}),
+        (("--aggregation", "amm", "--jobs", "2"), {"aggregation": "amm"}),
+    ],
+)
+def test_every_option_of_train_reaches_the_estimator(ok, folder, options, params):
+    ok("train", "songs.csv", "--labels", "last:3", *FEW, *options, "-o", "m")
+    X, _ = make_songs(20, 1)
+    scores = predictions(ok, "m", "test_songs.csv", "--scores")
+    assert_allclose(scores, reference(**params).decision_function(X), atol=1e-12)
+
+
+def test_the_seed_alone_decides_the_graphs(ok, folder):
+    args = ("songs.csv", "--labels", "last:3", "--trees", "9", "--tol", "0.5")
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        ok("train", *args, "--seed", seed, "-o", name)
+    graphs = [load(name)[-1].graphs_ for name in "abc"]
+    assert graphs[0] == graphs[1] != graphs[2]
+
+
+def test_a_model_is_a_pipeline_that_python_can_use(ok, folder):
+    args = ("--scale", "standard", "--labels", "last:3", *FEW)
+    ok("train", "songs.csv", *args, "-o", "m.spanforest")
+    model = load("m.spanforest")
+    X, Y = make_songs(40, 0)
+    expected = make_pipeline(
+        StandardScaler(), RandomGraphEnsembleClassifier(3, random_state=0)
+    ).fit(X, Y)
+    assert model[-1].label_names_.tolist() == LABELS
+    frame = pd.DataFrame(X, columns=FEATURES)
+    assert_array_equal(model.predict(frame), expected.predict(X))
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "minmax", "tfidf"])
+def test_scaling_is_part_of_the_model(ok, folder, scale):
+    frame = frame_of(*make_songs(40, 0))
+    frame[FEATURES] = frame[FEATURES].abs() * [1, 2, 3]  # tfidf counts words
+    frame.to_csv("a.csv", index=False)
+    args = ("--labels", "last:3", *FEW, "--tol", "0.5")
+    ok("train", "a.csv", *args, "--scale", scale, "-o", "m")
+    frame.head(1).to_csv("one.csv", index=False)
+    one = predictions(ok, "m", "one.csv", "--scores")  # scaled as in training
+    assert_allclose(one, predictions(ok, "m", "a.csv", "--scores").head(1))
+
+
+def test_columns_are_found_by_name_and_others_are_ignored(ok, songs):
+    # other order, a column of text, no labels
+    assert_array_equal(
+        predictions(ok, "songs.spanforest", "new_songs.csv"),
+        predictions(ok, "songs.spanforest", "test_songs.csv"),
+    )
+
+
+def test_a_missing_feature_is_named(fails, songs):
+    pd.read_csv("new_songs.csv").drop(columns="tempo").to_csv("bad.csv", index=False)
+    assert "'tempo' not found" in fails("predict", "songs.spanforest", "bad.csv")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".npz"])
+@pytest.mark.parametrize("option", [(), ("--scores",)])
+def test_every_output_format_holds_the_same_predictions(ok, songs, suffix, option):
+    shown = predictions(ok, "songs.spanforest", "test_songs.csv", *option)
+    name = f"out{suffix}"
+    assert (
+        ok("predict", "songs.spanforest", "test_songs.csv", "-o", name, *option) == ""
+    )
+    if suffix == ".npz":
+        with np.load(name) as archive:
+            found = pd.DataFrame(
+                archive["scores" if option else "Y"], columns=archive["label_names"]
+            )
+    elif suffix == ".parquet":
+        found = pd.read_parquet(name)
+    else:
+        found = pd.read_csv(name, sep="\t" if suffix == ".tsv" else ",")
+    pd.testing.assert_frame_equal(found, shown)
+
+
+def write_data(name, X, Y, features=FEATURES, labels=LABELS):
+    """Write songs in the format that the name tells, with columns in a given order."""
+    frame = frame_of(X, Y)[[*features, *labels]]
+    if name.endswith(".parquet"):
+        frame.to_parquet(name)
+    elif name.endswith(".npz"):
+        X, Y = frame[features].to_numpy(), frame[labels].to_numpy()
+        np.savez(name, X=X, Y=Y, feature_names=features, label_names=labels)
+    elif name.endswith(".arff"):
+        attributes = [Attribute(name, "numeric", ()) for name in features]
+        attributes += [Attribute(name, "nominal", ("0", "1")) for name in labels]
+        relation = Relation("songs", tuple(attributes), frame.to_numpy(float))
+        write_arff(relation, name)
+    else:
+        frame.to_csv(name, sep="\t" if name.endswith(".tsv") else ",", index=False)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.npz", "a.arff"])
+def test_the_format_of_the_data_does_not_matter(ok, songs, name):
+    write_data(name, *make_songs(40, 0))
+    options = () if name == "a.npz" else ("--labels", ",".join(LABELS))
+    ok("train", name, *options, *FEW, "-o", "m")
+    expected = predictions(ok, "songs.spanforest", "test_songs.csv")
+    assert_array_equal(predictions(ok, "m", "test_songs.csv"), expected)
+    test = f"test_{name}"  # columns are found by name, whatever their order
+    write_data(test, *make_songs(20, 1), FEATURES[::-1], LABELS[::-1])
+    assert_array_equal(predictions(ok, "songs.spanforest", test), expected)
+    both = [
+        json.loads(ok("evaluate", "songs.spanforest", path, "--json"))
+        for path in (test, "test_songs.csv")
+    ]
+    assert both[0] == both[1]
+
+
+def test_format_says_what_the_name_does_not(ok, fails, songs):
+    Path("test_songs.csv").rename("data.txt")
+    message = fails("predict", "songs.spanforest", "data.txt", code=2)
+    assert "--format" in message
+    ok("predict", "songs.spanforest", "data.txt", "--format", "csv")
+
+
+@pytest.mark.parametrize(
+    ("labels", "order"),
+    [
+        ("last:3", LABELS),
+        ("calm, happy,sad", ["calm", "happy", "sad"]),
+        ('"calm",happy', ["calm", "happy"]),
+        ("first:2", ["a, quoted", "happy"]),
+    ],
+)
+def test_labels_are_named_or_counted(ok, folder, labels, order):
+    frame = frame_of(*make_songs(40, 0))
+    if "first" in labels:
+        frame = frame[[*LABELS[:2], *FEATURES]].rename(columns={"happy": "a, quoted"})
+        frame = frame.rename(columns={"sad": "happy"})
+    frame.insert(0, "id", "x")
+    frame.to_csv("a.csv", index=False)
+    drop = "id" if len(order) != 2 or "first" in labels else "id,sad"
+    ok("train", "a.csv", "--labels", labels, "--drop", drop, *FEW, "-o", "m")
+    assert predictions(ok, "m", "a.csv").columns.tolist() == order
+
+
+def test_counting_labels_skips_what_is_dropped_in_arff_too(ok, folder):
+    X, Y = make_songs(40, 0)
+    names = ["id", *LABELS, *FEATURES]
+    attributes = [Attribute(name, "numeric", ()) for name in names]
+    data = np.column_stack([np.arange(40), Y, X])
+    write_arff(Relation("songs", tuple(attributes), data), "a.arff")
+    ok("train", "a.arff", "--labels", "first:3", "--drop", "id", *FEW, "-o", "m")
+    assert predictions(ok, "m", "a.arff").columns.tolist() == LABELS
+
+
+# --- other data
+
+
+def test_sparse_data_stay_sparse_and_keep_their_names(ok, folder):
+    X, Y = make_songs(40, 0)
+    X[X < -0.5] = 0
+    X[0] = [1, 0, 0]  # feature 0 occurs: the file counts from 0
+    labels = sparse.csr_matrix(Y)
+    dump_svmlight_file(X, labels, "a.svm", zero_based=True, multilabel=True)
+    ok("train", "a.svm", *FEW, "--kernel", "rbf", "-o", "m")
+    model = load("m")
+    assert sparse.issparse(model[-1].X_fit_)
+    assert model.sparse_feature_names_ == ("0", "1", "2")
+    Path("part.svm").write_text("2 1:0.5 2:1\n")  # no feature 0, and one label
+    Path("part.csv").write_text("2,0,1\n1,0,0.5\n")
+    part = predictions(ok, "m", "part.svm", "--scores")
+    assert part.columns.tolist() == ["0", "1", "2"]
+    assert_allclose(part, model.decision_function(sparse.csr_array([[0, 0.5, 1]])))
+    assert_allclose(predictions(ok, "m", "part.csv", "--scores"), part)
+    assert json.loads(ok("evaluate", "m", "part.svm", "--json"))["n_labels"] == 3
+
+
+def test_labels_that_the_model_does_not_know_are_left_out_aloud(ok, capsys, folder):
+    Path("a.svm").write_text("1 1:1\n2 2:1\n1,2 1:1 2:1\n 1:-1\n")
+    ok("train", "a.svm", *FEW, "-o", "m")
+    Path("b.svm").write_text("1,3 1:1\n")
+    assert main(["evaluate", "m", "b.svm"]) == 0
+    assert capsys.readouterr().err == (
+        "spanforest: warning: b.svm: 1 labels are not among the expected ones and are "
+        "left out: 3.\n"
+    )
+
+
+def test_kernel_matrices_are_used_as_they_are(ok, fails, folder):
+    X, Y = make_songs(60, 0)
+    K = (1 + X @ X.T) ** 2
+    np.savez("k.npz", K=K[:40, :40], Y=Y[:40])
+    np.savez("test.npz", K=K[40:, :40], Y=Y[40:])
+    ok("train", "k.npz", *FEW, "--tol", "0.1", "-o", "m")
+    expected = RandomGraphEnsembleClassifier(
+        3, kernel="precomputed", tol=0.1, random_state=0
+    ).fit(K[:40, :40], Y[:40])
+    found = predictions(ok, "m", "test.npz")
+    assert found.columns.tolist() == ["label0", "label1", "label2"]
+    assert_array_equal(found, expected.predict(K[40:, :40]))
+    facts = json.loads(ok("evaluate", "m", "test.npz", "--json"))
+    assert facts["microlabel_accuracy"] == (found == Y[40:]).to_numpy().mean()
+    np.savez("x.npz", X=X)
+    assert "takes kernel values" in fails("predict", "m", "x.npz")
+    for option in (("--kernel", "rbf"), ("--scale", "standard")):
+        assert "kernel matrix" in fails("train", "k.npz", *option, "-o", "m", code=2)
+
+
+def test_archives_need_names_and_labels_only_where_they_are_used(ok, fails, folder):
+    X, Y = make_songs(40, 0)
+    np.savez("a.npz", X=X, Y=Y)
+    ok("train", "a.npz", *FEW, "-o", "m")
+    np.savez("b.npz", X=X)
+    csr = sparse.csr_array(X)
+    parts = {"X_data": csr.data, "X_indices": csr.indices, "X_indptr": csr.indptr}
+    np.savez("c.npz", **parts, X_shape=csr.shape)
+    pd.DataFrame(X).to_csv("d.csv", index=False)
+    expected = predictions(ok, "m", "a.npz")
+    for name in ("b.npz", "c.npz", "d.csv"):
+        assert_array_equal(predictions(ok, "m", name), expected)
+    assert "has 3 labels; found 0" in fails("evaluate", "m", "b.npz")
+    frame_of(X, Y).to_csv("e.csv", index=False)
+    assert "name them with --labels" in fails("predict", "m", "e.csv")
+    found = predictions(ok, "m", "e.csv", "--labels", "last:3")
+    assert_array_equal(found, expected)
+    evaluated = json.loads(ok("evaluate", "m", "e.csv", "--labels", "last:3", "--json"))
+    assert evaluated == json.loads(ok("evaluate", "m", "a.npz", "--json"))
+    np.savez("f.npz", Z=X)
+    assert "with X, X_data (CSR) or K" in fails("predict", "m", "f.npz")
+
+
+NOMINAL = """@relation 'songs: -C 2'
+@attribute happy {{no, yes}}
+@attribute mood {{low, middle, high}}
+@attribute title string
+@attribute genre {{{genres}}}
+@attribute tempo numeric
+@data
+{rows}
+"""
+
+
+def nominal_arff(genres):
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(30):
+        genre, tempo = rng.choice(["rock", "folk", "jazz"]), rng.normal()
+        happy = "yes" if genre == "folk" else "no"
+        mood = "low" if genre == "jazz" else "middle" if tempo < 0 else "high"
+        rows.append(f"{happy},{mood},t{i},{genre},{tempo:.3f}")
+    return NOMINAL.format(genres=genres, rows="\n".join(rows))
+
+
+def test_nominal_features_get_a_column_per_value(ok, folder):
+    """Folk lies between the others: with codes 0, 1, 2 no linear model finds it."""
+    Path("a.arff").write_text(nominal_arff("rock, folk, jazz"))
+    Path("b.arff").write_text(nominal_arff("jazz, rock, folk"))
+    for name in "ab":
+        ok("train", f"{name}.arff", "--drop", "title", *FEW, "--C", "10", "-o", name)
+    found = json.loads(ok("evaluate", "a", "a.arff", "--json"))
+    assert found["multilabel_accuracy"] == 1
+    assert found["microlabel_f1"] is None  # mood has three values
+    assert_array_equal(predictions(ok, "a", "a.arff"), predictions(ok, "b", "b.arff"))
+
+
+def test_missing_features_are_refused_or_filled(ok, fails, folder):
+    frame = frame_of(*make_songs(40, 0))
+    frame.loc[3, "tempo"] = frame.loc[5, "tempo"] = np.nan
+    frame.to_csv("gaps.csv", index=False)
+    args = ("train", "gaps.csv", "--labels", "last:3", *FEW, "-o", "m")
+    message = fails(*args)
+    assert "2 values of features are missing, in tempo" in message
+    assert "--missing mean" in message
+    ok(*args, "--missing", "mean")
+    frame["tempo"] = frame["tempo"].fillna(frame["tempo"].mean())
+    frame.to_csv("filled.csv", index=False)
+    gaps = predictions(ok, "m", "gaps.csv", "--scores")
+    assert_allclose(gaps, predictions(ok, "m", "filled.csv", "--scores"))
+
+
+def test_labels_may_be_words(ok, fails, folder):
+    X, Y = make_songs(40, 0)
+    frame = frame_of(X, Y)
+    frame["happy"] = np.where(Y[:, 0], "yes", "no")
+    frame["sad"] = np.select([X[:, 0] < -0.5, X[:, 0] > 0.5], ["blue", "bright"], "0")
+    frame.to_csv("words.csv", index=False)
+    ok("train", "words.csv", "--labels", "last:3", *FEW, "--C", "10", "-o", "m")
+    found = predictions(ok, "m", "words.csv")
+    assert set(found["sad"]) == {"blue", "bright", "0"}
+    assert set(found["happy"]) == {"yes", "no"}
+    ok("predict", "m", "words.csv", "-o", "words.npz")
+    with np.load("words.npz") as archive:  # text, not pickles
+        assert archive["Y"][:, 1].tolist() == found["sad"].tolist()
+    facts = json.loads(ok("evaluate", "m", "words.csv", "--per-label", "--json"))
+    assert facts["microlabel_f1"] is None
+    right = (found.astype(str) == frame[LABELS].astype(str)).to_numpy()
+    assert facts["microlabel_accuracy"] == right.mean()
+    assert [label["accuracy"] for label in facts["labels"]] == right.mean(
+        axis=0
+    ).tolist()
+    only = frame[(frame["sad"] == "0")]  # read as numbers
+    only.to_csv("only.csv", index=False)
+    assert json.loads(ok("evaluate", "m", "only.csv", "--json"))["n_samples"] == len(
+        only
+    )
+    assert "has 3. Leave out --scores" in fails("predict", "m", "words.csv", "--scores")
+    frame["calm"] = "x"
+    frame.to_csv("wrong.csv", index=False)
+    assert "were numbers in training; found 'x'" in fails("evaluate", "m", "wrong.csv")
+
+
+def test_a_known_graph_is_read_from_a_file(ok, fails, folder):
+    Path("edges.csv").write_text("happy, sad\nsad,calm\n\n")
+    ok("train", "songs.csv", "--labels", "last:3", "--graph", "edges.csv", "-o", "m")
+    (graph,) = load("m")[-1].graphs_  # one member is enough for one graph
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    args = ("train", "songs.csv", "--labels", "last:3", "-o", "m", "--graph")
+    Path("edges.csv").write_text("happy,sad,calm\n")
+    assert "found happy, sad, calm" in fails(*args, "edges.csv")
+    assert "random_tree" in fails(*args, "oak", code=2)
+
+
+def test_data_sets_are_known_by_name(ok, fails, folder):
+    args = ("--trees", "1", "--tol", "0.5", "-o", "m")
+    ok("train", "Circle10", *args)
+    X, Y = make_circle(random_state=0)
+    facts = json.loads(ok("evaluate", "m", "circle10", "--json"))
+    expected = RandomGraphEnsembleClassifier(1, tol=0.5, random_state=0).fit(X, Y)
+    assert facts["multilabel_accuracy"] == expected.score(X, Y)
+    for option in ("--labels", "--drop"):
+        assert "says itself" in fails("train", "circle10", option, "x", *args, code=2)
+
+
+# --- evaluate, inspect, datasets
+
+
+def test_evaluate_gives_the_measures_of_the_library(ok, songs):
+    Path("songs.csv").rename("test_songs.csv")  # where every label is predicted
+    X, Y = make_songs(40, 0)
+    expected = reference().predict(X)
+    text = ok("evaluate", "songs.spanforest", "test_songs.csv", "--per-label", "--json")
+    facts = json.loads(text)
+    assert facts["n_samples"] == 40
+    for measure in (microlabel_accuracy, multilabel_accuracy, microlabel_f1):
+        assert facts[measure.__name__] == measure(Y, expected)
+    scores = precision_recall_fscore_support(Y, expected, average=None)
+    for name, values in zip(
+        ("precision", "recall", "f1", "n_true"), scores, strict=True
+    ):
+        assert_allclose([label[name] for label in facts["labels"]], values)
+    n_predicted = [label["n_predicted"] for label in facts["labels"]]
+    assert n_predicted == expected.sum(axis=0).tolist()
+    shown = ok("evaluate", "songs.spanforest", "test_songs.csv", "--per-label")
+    assert f"{100 * facts['multilabel_accuracy']:.2f} %" in shown
+    assert all(name in shown for name in LABELS)
+
+
+def test_a_label_that_never_occurs_has_no_recall(ok, folder):
+    X, Y = make_songs(40, 0)
+    Y[:, 0] = 0
+    frame_of(X, Y).to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, "-o", "m")
+    facts = json.loads(ok("evaluate", "m", "a.csv", "--per-label", "--json"))
+    first = facts["labels"][0]
+    assert (first["n_true"], first["accuracy"], first["recall"]) == (0, 1, None)
+    assert facts["microlabel_f1"] == microlabel_f1(Y, predictions(ok, "m", "a.csv"))
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), (1, 2), ("absent", "present")])
+def test_f1_counts_the_higher_of_two_values(ok, folder, words):
+    X, Y = make_songs(40, 0)
+    np.savez("bits.npz", X=X, Y=Y)
+    frame_of(X, np.array(words, dtype=object)[Y]).to_csv("words.csv", index=False)
+    ok("train", "bits.npz", *FEW, "-o", "bits")
+    ok("train", "words.csv", "--labels", "last:3", *FEW, "-o", "words")
+    bits = json.loads(ok("evaluate", "bits", "bits.npz", "--json"))
+    assert json.loads(ok("evaluate", "words", "words.csv", "--json")) == bits
+
+
+@pytest.mark.parametrize("aggregation", ["mve", "amm", "mam"])
+def test_members_are_combined_as_asked(ok, songs, aggregation):
+    X, _ = make_songs(20, 1)
+    args = ("songs.spanforest", "test_songs.csv", "--aggregation", aggregation)
+    assert_array_equal(predictions(ok, *args), reference().predict(X, aggregation))
+    expected = reference().set_params(aggregation=aggregation).decision_function(X)
+    assert_allclose(predictions(ok, *args, "--scores"), expected)
+
+
+def test_inspect_tells_what_the_model_is(ok, songs):
+    facts = json.loads(ok("inspect", "songs.spanforest", "--json", "--couplings", "2"))
+    model = reference()
+    assert facts["n_graphs"] == 3
+    assert facts["n_edges"] == model.consensus_graph_.n_edges
+    assert facts["n_passes"] == model.n_iter_.tolist()
+    gaps = model.duality_gap_ / model.dual_objective_
+    assert facts["relative_gap"]["largest"] == pytest.approx(gaps.max())
+    assert [label["name"] for label in facts["labels"]] == LABELS
+    assert facts["parameters"]["n_estimators"] == 3
+    assert {"spanforest", "numpy"} <= set(facts["versions"])
+    first, second = facts["couplings"]
+    assert abs(first["strength"]) >= abs(second["strength"]) > 0
+    strength = edge_couplings(model, *make_songs(40, 0)).strength
+    assert abs(first["strength"]) == pytest.approx(np.abs(strength).max())
+    shown = ok("inspect", "songs.spanforest")
+    for text in ("3: happy, sad, calm", "duality gap", "training examples", "C=1"):
+        assert text in shown
+    assert "over new_songs.csv" in ok(
+        "inspect", "songs.spanforest", "--data", "new_songs.csv"
+    )
+    assert "couplings" not in ok("inspect", "songs.spanforest", "--couplings", "0")
+
+
+def test_models_made_in_python_are_understood(ok, fails, songs):
+    X, Y = make_songs(40, 0)
+    np.savez("a.npz", X=X, Y=Y[:, :1])
+    kernel = MMCRFClassifier(kernel="rbf", random_state=0).fit(X, Y[:, 0])  # 1-D
+    save(kernel, "kernel.spanforest")
+    found = predictions(ok, "kernel.spanforest", "a.npz")
+    assert_array_equal(found["label0"], kernel.predict(X))
+    assert predictions(ok, "kernel.spanforest", "a.npz", "--scores").shape == (40, 1)
+    ok("evaluate", "kernel.spanforest", "a.npz")
+    linear = MMCRFClassifier(random_state=0).fit(X, Y)
+    save(linear, "linear.spanforest")
+    facts = json.loads(ok("inspect", "linear.spanforest", "--json"))
+    assert facts["couplings"] == []  # nothing to average over
+    save(kernel.fit(X, Y), "kernel.spanforest")
+    assert (
+        len(json.loads(ok("inspect", "kernel.spanforest", "--json"))["couplings"]) == 2
+    )
+    args = ("linear.spanforest", "a.npz", "--aggregation", "mve")
+    assert "only an ensemble" in fails("predict", *args, code=2)
+    save(svm_per_label().fit(X, Y), "other.spanforest")
+    assert "Use it from Python" in fails("inspect", "other.spanforest")
+
+
+def test_datasets_lists_what_is_known(ok, folder, monkeypatch):
+    monkeypatch.delenv("SPANFOREST_DATA", raising=False)
+    (folder / "medical.npz").touch()
+    shown = ok("datasets", "--data-home", folder).splitlines()
+    lines = {line.split()[0]: line.split() for line in shown}
+    assert lines["circle10"] == ["circle10", "1000", "3", "10", "8.54", "generated"]
+    assert lines["medical"][-1] == str(folder / "medical.npz")
+    assert lines["cal500"][-1] == "no"
+    listed = json.loads(ok("datasets", "--json"))
+    assert {known["name"] for known in listed} == set(lines) - {"name"}
+    facts = json.loads(ok("datasets", "circle10", "--json"))
+    counts = [label["n_positive"] for label in facts["labels"]]
+    assert counts == make_circle(random_state=0)[1].sum(axis=0).tolist()
+
+
+# --- errors and warnings
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("train songs.csv -o m", "which columns of songs.csv are labels? Say --labels"),
+        ("train songs.csv", "--output"),
+        ("train songs.csv --labels last:3 -o m --kernel oak", "--kernel"),
+        ("train songs.csv --labels last:3 -o m --trees 0", "--trees"),
+        ("train songs.csv --labels first:0 -o m", "at least one label is needed"),
+        ("train songs.csv --labels , -o m", "at least one label is needed"),
+        ("train songs.csv --labels songs.xml -o m", "ARFF files only"),
+        ("predict songs.spanforest test_songs.csv -o out.xls", ".parquet"),
+        ("predict songs.spanforest", "DATA"),
+        ("plant", "No such command 'plant'"),
+        ("train --colour", "No such option: --colour"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_code_2(fails, songs, args, message):
+    line = fails(*args.split(), code=2)
+    assert message in line
+    command = args.split()[0].replace("plant", "")
+    assert line.endswith(
+        " ".join(filter(None, ["See spanforest", command, "--help.\n"]))
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("train nowhere.csv --labels a -o m", "there is no file nowhere.csv"),
+        ("train songs.csv --labels joy -o m", "'joy' not found"),
+        ("train songs.csv --labels last:3 -o no/m", "there is no folder no"),
+        ("train songs.csv --labels last:3 -o .", "is a folder"),
+        ("train . --labels last:3 -o m", "is a folder"),
+        ("train songs.csv --labels last:3 -o m --C 0", "C must be"),
+        ("train new_songs.csv --labels tempo -o m", "'title' is not"),
+        ("train songs.csv --labels tempo -o m", "Is it a feature"),
+        ("train empty.csv --labels a -o m", "empty.csv: expected"),
+        ("train bad.arff --labels a -o m", "bad.arff, line 1"),
+        ("predict nowhere.spanforest songs.csv", "nowhere.spanforest does not exist"),
+        ("predict songs.csv songs.csv", "not a spanforest model file"),
+        ("predict songs.spanforest bad.arff", "bad.arff, line 1"),
+        ("evaluate songs.spanforest new_songs.csv", "'happy', 'sad', 'calm' not found"),
+        ("datasets oak", "name must be one of"),
+    ],
+)
+def test_failures_are_one_line_and_exit_code_1(fails, songs, args, message):
+    Path("empty.csv").touch()
+    Path("bad.arff").write_text("nothing\n")
+    assert message in fails(*args.split())
+    assert not Path("m").exists()
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Make the command `inspect` fail with a given error."""
+
+    def break_with(error):
+        def fail(*_, **__):
+            raise error
+
+        monkeypatch.setattr("spanforest.cli._model.TrainedModel.load", fail)
+
+    return break_with
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyError("oak"), "unexpected error: KeyError: 'oak' (--debug shows where)"),
+        (MemoryError("90 GiB"), "not enough memory: MemoryError: 90 GiB (--debug"),
+        (ValueError(), "unexpected error: ValueError: (--debug shows where)"),
+        (ValueError("two\nlines"), "spanforest: two lines"),
+        (OSError(28, "No space left", "m"), "spanforest: m: No space left"),
+    ],
+)
+def test_any_error_is_one_line(fails, songs, broken, error, message):
+    broken(error)
+    assert message in fails("inspect", "songs.spanforest")
+
+
+@pytest.mark.parametrize("args", ["--debug inspect m", "inspect m --debug"])
+def test_debug_shows_the_traceback(capsys, broken, args):
+    broken(KeyError("oak"))
+    assert main(args.split()) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("Traceback")
+    assert err.endswith("spanforest: unexpected error: KeyError: 'oak'\n")
+
+
+def test_debug_is_an_argument_after_two_dashes(fails):
+    assert "no data set" in fails("train", "-o", "m", "--", "--debug")
+
+
+def test_ctrl_c_is_quiet_and_exit_code_130(capsys, broken):
+    broken(KeyboardInterrupt())
+    assert main(["inspect", "m"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_warnings_are_one_line_in_the_words_of_the_command(capsys, folder):
+    args = ["train", "songs.csv", "--labels", "last:3", *FEW, "--max-iter", "1"]
+    assert main([*args, "--tol", "1e-9", "-o", "m"]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("spanforest: warning: Training did not converge: 3 of 3")
+    assert "Raise --max-iter" in line
+    assert "max_iter" not in line
+    assert Path("m").exists()
+
+
+def test_without_typer_the_extra_is_named(capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, "spanforest.cli._app")
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert main(["--help"]) == 1
+    assert capsys.readouterr().err == (
+        'spanforest: the command line needs typer: pip install "spanforest[cli]"\n'
+    )
+
+
+# --- files and terminals
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+
+    def write_half():
+        with _output.whole_file(path) as temporary:
+            temporary.write_text("half")
+            assert temporary.name.endswith("out.csv")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_text() == "old"
+    with _output.whole_file(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert [found.name for found in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_link_and_a_device_keep_what_they_are(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.touch()
+    link.symlink_to(target)
+    with _output.whole_file(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    with _output.whole_file(Path(os.devnull)) as path:
+        path.write_text("gone")
+    assert not Path(os.devnull).is_file()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_tables_are_plain_in_a_pipe_and_drawn_on_a_terminal(capsys, monkeypatch):
+    rows = [("[bold]a", "1.5"), ("b" * 200, "-10.25 %")]
+    _output.print_table(("name", "value"), rows, "title")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "title"
+    assert [line[-8:] for line in lines[1:]] == ["   value", "     1.5", "-10.25 %"]
+    assert lines[1].startswith("name ")
+    assert lines[2].startswith("[bold]a ")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    _output.print_table(("name", "value"), rows, "title")
+    assert "[bold]a" in sys.stdout.getvalue()
+    assert "─" in sys.stdout.getvalue()
+
+
+SPAM = r"""
+import sys
+from spanforest.cli import _app, main
+
+@_app.app.command()
+def spam(n: int):
+    for i in range(n):
+        sys.stdout.write(f'{i}\n')  # typer.echo would flush
+
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("n_lines", [1, 100_000])  # less and more than a pipe holds
+def test_a_reader_that_stops_early_causes_no_noise(tmp_path, n_lines):
+    (tmp_path / "spam.py").write_text(SPAM)
+    command = f"{shlex.quote(sys.executable)} spam.py spam {n_lines} | true"
+    run = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},  # as on most machines
+        capture_output=True,
+        text=True,
+    )
+    assert (run.stdout, run.stderr) == ("", "")
+
+
+@pytest.fixture
+def spanforest():
+    """Run the command as a process of its own."""
+
+    def run(*args, **env):
+        return subprocess.run(
+            [sys.executable, "-m", "spanforest", *args],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **env},
+        )
+
+    return run
+
+
+def test_version_and_exit_codes_of_the_process(spanforest):
+    run = spanforest("--version")
+    assert re.fullmatch(r"spanforest \d+\.\d+\.\d+\S*\n", run.stdout)
+    assert run.returncode == 0
+    run = spanforest("train")
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+
+
+def test_shells_are_told_how_to_complete(spanforest):
+    run = spanforest(_SPANFOREST_COMPLETE="source_bash")
+    assert "complete -o default -F" in run.stdout
+    words = {"COMP_WORDS": "spanforest ev", "COMP_CWORD": "1"}
+    run = spanforest(_SPANFOREST_COMPLETE="complete_bash", **words)
+    assert run.stdout.split() == ["evaluate"]
+
+
+# --- real data
+
+
+@needs_data
+@pytest.mark.slow
+def test_mulan_files_and_archives_of_the_same_data_agree(ok, tmp_path):
+    model = tmp_path / "emotions.spanforest"
+    arff = Path(DATA, "emotions.arff.bz2")
+    args = (*FEW, "--scale", "standard", "--normalize", "-o", model)
+    ok("train", arff, *args)
+    found = [
+        json.loads(ok("evaluate", model, source, "--json"))
+        for source in (arff, Path(DATA, "emotions.npz"), "emotions")
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["multilabel_accuracy"] > 0.25
+
+
+@needs_data
+@pytest.mark.slow
+def test_meka_files_with_labels_of_several_values_work(ok, tmp_path):
+    model, arff = tmp_path / "flare.spanforest", Path(DATA, "solar_flare.arff")
+    ok("train", arff, *FEW, "-o", model)
+    assert predictions(ok, model, arff)["c-class"].nunique() > 1
+    facts = json.loads(ok("inspect", model, "--json"))
+    assert [len(label["values"]) for label in facts["labels"]] == [3, 4, 2]

@@ -1,0 +1,304 @@
+"""Data sets from CSV, Parquet and LIBSVM files, and the list of known data sets."""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from spanforest.datasets import (
+    list_datasets,
+    load_csv,
+    load_dataset,
+    load_libsvm,
+    load_parquet,
+)
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def songs():
+    return pd.DataFrame(
+        {
+            "tempo": [120.5, 60.0, 90.25],
+            "loud": [True, False, True],
+            "happy": [1, 0, 1],
+            "key, of": ["minor", "major", "minor"],
+        }
+    )
+
+
+def save(frame, path):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+        return path, load_parquet
+    frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name else ",")
+    return path, load_csv
+
+
+@pytest.mark.parametrize(
+    "name", ["songs.csv", "songs.tsv", "songs.csv.gz", "songs.tsv.bz2", "songs.parquet"]
+)
+@pytest.mark.parametrize("labels", [-2, ["happy", "key, of"]])
+def test_every_format_gives_the_same_data_set(songs, tmp_path, name, labels):
+    path, load = save(songs, tmp_path / name)
+    dataset = load(path, labels)
+    assert dataset.name == "songs"
+    assert dataset.feature_names == ("tempo", "loud")
+    assert dataset.label_names == ("happy", "key, of")
+    assert_array_equal(dataset.X, [[120.5, 1], [60, 0], [90.25, 1]])
+    assert dataset.Y.tolist() == [[1, "minor"], [0, "major"], [1, "minor"]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (1, ("tempo",)),
+        (-1, ("happy",)),
+        ("happy", ("happy",)),
+        (["happy", "loud"], ("happy", "loud")),
+        ((), ()),
+    ],
+)
+def test_labels_are_counted_from_either_end_or_named(songs, tmp_path, labels, expected):
+    songs["tempo"] = [1, 2, 1]
+    path, load = save(songs, tmp_path / "songs.csv")
+    dataset = load(path, labels, drop="key, of")
+    assert dataset.label_names == expected
+    assert dataset.Y.dtype == int
+    assert dataset.Y.shape == (3, len(expected))
+    assert set(dataset.feature_names) == {"tempo", "loud", "happy"} - set(expected)
+
+
+def test_features_come_in_the_order_asked_for_and_others_are_not_read(songs, tmp_path):
+    path, load = save(songs, tmp_path / "songs.csv")
+    dataset = load(path, [], features=["happy", "tempo"])
+    assert_array_equal(dataset.X, [[1, 120.5], [0, 60], [1, 90.25]])
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    X=st.lists(
+        st.lists(st.floats(allow_infinity=False), min_size=2, max_size=2),
+        min_size=1,
+        max_size=5,
+    ),
+    names=st.lists(
+        st.text(
+            st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5
+        ).filter(lambda name: not name.isdigit()),
+        min_size=3,
+        max_size=3,
+        unique=True,
+    ),
+)
+def test_what_pandas_writes_is_read_back(X, names, tmp_path_factory):
+    path = tmp_path_factory.mktemp("round") / "trip.csv"
+    frame = pd.DataFrame(X).assign(label=0)
+    frame.columns = names
+    frame.to_csv(path)  # with the row numbers
+    dataset = load_csv(path, -1)
+    assert dataset.feature_names == tuple(names[:2])
+    assert_allclose(dataset.X, np.array(X), rtol=1e-14)  # old pandas: not exact
+
+
+def test_missing_features_are_nan_and_nullable_numbers_are_numbers(songs, tmp_path):
+    songs["plays"] = pd.array([3, None, 5], dtype="Int64")
+    for name in ("songs.csv", "songs.parquet"):
+        path, load = save(songs, tmp_path / name)
+        dataset = load(path, ["happy"], features=["plays"])
+        assert_array_equal(dataset.X, [[3], [np.nan], [5]])
+
+
+def test_column_numbers_are_names_but_values_are_not(tmp_path):
+    path = tmp_path / "numbers.csv"
+    path.write_text("0,1,2\n0.5,1,0\n")
+    assert load_csv(path, -1).label_names == ("2",)
+    path.write_text("5.1,3.5,0\n4.9,3.0,1\n")
+    with pytest.raises(
+        ValueError, match=r"first line must name .* found .* 5\.1, 3\.5"
+    ):
+        load_csv(path, -1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": ["joy"]}, r"labels .* 'joy' not found. The columns are 'tempo', "),
+        ({"labels": 9}, "between 1 and 4, or its negative; got 9"),
+        ({"labels": 0}, "got 0"),
+        ({"labels": ["happy", "happy"]}, "'happy' is there twice"),
+        ({"labels": "happy", "drop": "id"}, "drop .* 'id' not found"),
+        ({"labels": (), "features": ["x"]}, "features .* 'x' not found"),
+        ({"labels": "happy"}, r"numbers; 'key, of' is not .* starts with 'minor'"),
+        (
+            {"labels": "tempo", "features": ()},
+            r"'tempo' of row 1 is 120\.5. Is it a feature",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_named(songs, tmp_path, options, message):
+    path, load = save(songs, tmp_path / "songs.csv")
+    with pytest.raises(ValueError, match=message) as caught:
+        load(path, **options)
+    assert str(path) in str(caught.value)
+
+
+def test_missing_labels_are_refused(songs, tmp_path):
+    songs.loc[1, "key, of"] = None
+    path, load = save(songs, tmp_path / "songs.csv")
+    with pytest.raises(ValueError, match="'key, of' of row 2 is missing"):
+        load(path, -1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "first one with the names of the columns; No columns"),
+        (b"a,b\n", "no rows"),
+        (b"a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
+        (b"a,b\n1,2,3\n1,2,3\n", "expected lines of values"),
+        (b"a,b\n\xff,2\n", "expected lines of values"),
+    ],
+)
+def test_files_that_are_no_tables_are_refused(tmp_path, text, message):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match=message):
+        load_csv(path, 1)
+
+
+def test_damaged_archives_and_other_files_are_refused(tmp_path):
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n" * 99)[:20])
+    with pytest.raises(ValueError, match="expected lines of values"):
+        load_csv(path, 1)
+    path = tmp_path / "no.parquet"
+    path.write_bytes(b"no Parquet")
+    with pytest.raises(ValueError, match="expected a Parquet file"):
+        load_parquet(path, 1)
+
+
+def test_without_pandas_the_extra_is_named(songs, tmp_path, monkeypatch):
+    path, load = save(songs, tmp_path / "songs.csv")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r'pip install "spanforest\[data\]"'):
+        load(path, 1)
+
+
+def test_without_pyarrow_the_extra_is_named(songs, tmp_path, monkeypatch):
+    path, load = save(songs, tmp_path / "songs.parquet")
+
+    def fail(*_):
+        raise ImportError("Missing optional dependency")
+
+    monkeypatch.setattr(pd, "read_parquet", fail)
+    with pytest.raises(ImportError, match=r'pyarrow: pip install "spanforest\[cli\]"'):
+        load(path, 1)
+
+
+# --- LIBSVM
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+def test_what_scikit_learn_writes_is_read_back(tmp_path, zero_based):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((8, 5), density=0.4, rng=rng, format="csr")
+    X[0, 0], X[0, 4] = 1.0, 2.0  # or the file does not tell the number of features
+    Y = rng.integers(2, size=(8, 3))
+    Y[0], Y[1] = 1, 0
+    path = str(tmp_path / "data.svm")
+    dump_svmlight_file(
+        X, sparse.csr_matrix(Y), path, zero_based=zero_based, multilabel=True
+    )
+    dataset = load_libsvm(path)
+    assert sparse.issparse(dataset.X)
+    assert_allclose(dataset.X.toarray(), X.toarray(), rtol=1e-14)
+    assert_array_equal(dataset.Y, Y)
+    assert dataset.feature_names[0] == ("0" if zero_based else "1")
+    assert dataset.label_names == ("0", "1", "2")
+
+
+def test_a_test_part_is_read_as_its_training_part_was(tmp_path):
+    train, test = tmp_path / "train.svm", tmp_path / "test.svm"
+    train.write_text("3 0:1 4:2\n1,3 2:1\n2 1:5\n")
+    test.write_text("3 2:7\n 4:1\n1 1:1\n")  # no feature 0, and not all labels
+    like = load_libsvm(train)
+    dataset = load_libsvm(
+        test, feature_names=like.feature_names, label_names=like.label_names
+    )
+    assert_array_equal(
+        dataset.X.toarray(), [[0, 0, 7, 0, 0], [0, 0, 0, 0, 1], [0, 1, 0, 0, 0]]
+    )
+    assert_array_equal(dataset.Y, [[0, 0, 1], [0, 0, 0], [1, 0, 0]])
+
+
+def test_features_with_other_names_count_from_one(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 1:5 2:6\n")
+    dataset = load_libsvm(path, feature_names=["tempo", "loud"])
+    assert dataset.feature_names == ("tempo", "loud")
+    assert_array_equal(dataset.X.toarray(), [[5, 6]])
+    for beyond in ("1 3:1\n", "1 0:1\n"):
+        path.write_text(beyond)
+        with pytest.raises(ValueError, match="features from 1 to 2; found feature"):
+            load_libsvm(path, feature_names=["tempo", "loud"])
+
+
+def test_labels_unknown_to_the_training_part_are_left_out_with_a_warning(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1,7 1:5\n9 1:1\n")
+    with pytest.warns(UserWarning, match="2 labels are not among .* left out: 7, 9"):
+        dataset = load_libsvm(path, label_names=["1", "2"])
+    assert_array_equal(dataset.Y, [[1, 0], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-1 1:5\n", "whole numbers from 0 on; found -1"),
+        ("0.5 1:5\n", r"found 0\.5"),
+        ("1 b:5\n", "expected lines like"),
+        ("happy 1:5\n", "expected lines like"),
+    ],
+)
+def test_files_that_are_not_libsvm_are_refused(tmp_path, text, message):
+    path = tmp_path / "a.svm"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        load_libsvm(path)
+
+
+# --- known data sets
+
+
+def test_the_list_says_what_load_dataset_would_find(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPANFOREST_DATA", raising=False)
+    (tmp_path / "cal500.arff").touch()
+    (tmp_path / "nci60_subset.npz").touch()
+    sources = {known.name: known.source for known in list_datasets(tmp_path)}
+    assert sources["cal500"] == str(tmp_path / "cal500.arff")
+    assert sources["nci60"] == str(tmp_path / "nci60_subset.npz")
+    assert sources["emotions"] == "OpenML"
+    assert sources["medical"] == ""
+    with pytest.raises(FileNotFoundError):
+        load_dataset("medical", tmp_path)
+    assert not any(known.source == str(tmp_path) for known in list_datasets())
+
+
+def test_listed_sizes_are_those_of_the_data():
+    listed = next(known for known in list_datasets() if known.name == "circle50")
+    loaded = load_dataset("circle50")
+    assert (listed.n_samples, listed.n_features, listed.n_labels) == (
+        loaded.n_samples,
+        loaded.n_features,
+        loaded.n_labels,
+    )
+    assert listed.cardinality == pytest.approx(loaded.cardinality, abs=5e-3)
