@@ -12,7 +12,7 @@ from spanforest import _compiled, inference, search
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import exhaustive_search, score_labels, tree_reweighted
-from spanforest.search import Limits, decode_exactly, k_best
+from spanforest.search import Limits, Seeds, decode_exactly, k_best
 
 
 def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
@@ -149,7 +149,8 @@ def test_lists_on_any_graph_are_the_best_of_all_labellings(problem, k, seeded):
     seeds = None
     if seeded:
         rng = np.random.default_rng(0)
-        seeds = rng.integers(0, factors.n_values, (len(scores), 4, factors.n_labels))
+        labels = rng.integers(0, factors.n_values, (len(scores), 4, factors.n_labels))
+        seeds = Seeds(labels, np.full(len(scores), np.inf))
     check_lists(factors, scores, k_best(factors, scores, k, seeds), k)
 
 
@@ -162,3 +163,15 @@ def test_a_list_cut_short_says_which_places_are_proven():
         assert_allclose(found.scores[i][sure], truth[: len(sure)][sure])
         assert found.bound[i] >= truth[sure.sum()] - 1e-9
     assert not found.proven.all()
+
+
+def test_seeds_that_reach_their_bound_need_no_search(monkeypatch):
+    factors, scores = random_problem(6, 2, seed=3)
+    Y = np.array(list(np.ndindex(*factors.n_values)))
+    everything = Seeds(np.tile(Y, (len(scores), 1, 1)), np.full(len(scores), -np.inf))
+
+    def fail(*args):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr(search, "_search", fail)
+    check_lists(factors, scores, k_best(factors, scores, 5, everything), 5)

@@ -6,14 +6,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.mmcrf import MMCRFClassifier
+    from spanforest.persistence import load, save
 
 __version__ = "0.1.0"
 
-__all__ = ["MMCRFClassifier", "RandomGraphEnsembleClassifier", "__version__"]
+__all__ = [
+    "MMCRFClassifier",
+    "RandomGraphEnsembleClassifier",
+    "__version__",
+    "load",
+    "save",
+]
 
 _HOMES = {
     "MMCRFClassifier": "spanforest.mmcrf",
     "RandomGraphEnsembleClassifier": "spanforest.ensemble",
+    "load": "spanforest.persistence",
+    "save": "spanforest.persistence",
 }
 
 
@@ -21,6 +30,8 @@ _MODULES = {
     "arff",
     "baselines",
     "datasets",
+    "diagnostics",
+    "experiments",
     "factors",
     "graphs",
     "inference",
@@ -28,6 +39,9 @@ _MODULES = {
     "losses",
     "metrics",
     "model_selection",
+    "persistence",
+    "plots",
+    "search",
     "solvers",
 }
 

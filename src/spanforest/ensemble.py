@@ -28,7 +28,7 @@ from spanforest.mmcrf import (
     train,
     warn_not_converged,
 )
-from spanforest.search import decode_exactly
+from spanforest.search import Seeds, TopLists, decode_exactly, k_best
 
 __all__ = ["RandomGraphEnsembleClassifier"]
 
@@ -283,6 +283,19 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     @property
     def _decoding_factors(self) -> FactorGraph:
         return self._consensus_factors
+
+    def _top_lists(self, basis: Any, k: int) -> TopLists:
+        """Return the k best label sets of MAM, with those of the members as seeds.
+
+        The score of MAM is the mean of the members'. A label set in none of their lists
+        is below the last place in each, and so below the mean of the last places.
+        """
+        lists = [member._top_lists(basis, k) for member in self.estimators_]
+        seeds = Seeds(
+            np.concatenate([one.labels for one in lists], axis=1),
+            np.mean([one.bound for one in lists], axis=0),
+        )
+        return k_best(self._consensus_factors, self._scores(basis), k, seeds)
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"

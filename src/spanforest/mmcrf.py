@@ -29,7 +29,7 @@ from spanforest.inference import Decoding, label_margins, max_product
 from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
-from spanforest.search import Limits, decode_exactly
+from spanforest.search import Limits, TopLists, decode_exactly, k_best
 from spanforest.solvers import KernelForm, Problem, linear_form, solve
 
 __all__ = ["MMCRFClassifier"]
@@ -322,6 +322,40 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         labels, score, bound = (np.concatenate(p) for p in zip(*found, strict=True))
         return Decoding(self._coding.decode(labels), score, bound)
 
+    def predict_topk(self, X: Any, k: int = 5) -> TopLists:
+        """Predict the k label sets of highest score, best first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+        k : int, default=5
+            How many; all label sets if there are fewer.
+
+        Returns
+        -------
+        TopLists
+            `labels` of shape (n_samples, k, n_labels), values as from `predict`; their
+            `scores`; a `bound` that no other label set exceeds; and `proven`, which
+            tells the label sets that are certain to have their place. On trees and
+            forests all are.
+
+        Examples
+        --------
+        >>> from spanforest import MMCRFClassifier
+        >>> clf = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0)
+        >>> clf = clf.fit([[0], [1], [2]], [[0, 0], [0, 1], [1, 1]])
+        >>> clf.predict_topk([[0]], k=2).labels.tolist()
+        [[[0, 0], [0, 1]]]
+        """
+        check_is_fitted(self)
+        k = check_count("k", k)
+        found = [self._top_lists(basis, k) for basis in self._bases(X)]
+        labels, scores, bound = (np.concatenate(p) for p in zip(*found, strict=True))
+        n, k, n_labels = labels.shape
+        values = self._coding.decode(labels.reshape(n * k, n_labels))
+        return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
+
     def _decisions(
         self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
@@ -540,6 +574,9 @@ class MMCRFClassifier(GraphClassifier):
     @property
     def _decoding_factors(self) -> FactorGraph:
         return self._factors
+
+    def _top_lists(self, basis: Any, k: int) -> TopLists:
+        return k_best(self._factors, self._scores(basis), k)
 
     def predict(self, X: Any, inference: str = "certified") -> NDArray[Any]:
         """Predict the label sets of highest score.

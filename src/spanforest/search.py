@@ -28,7 +28,7 @@ from spanforest.inference import (
     tree_reweighted,
 )
 
-__all__ = ["Limits", "TopLists", "decode_exactly", "k_best"]
+__all__ = ["Limits", "Seeds", "TopLists", "decode_exactly", "k_best"]
 
 
 class Limits(NamedTuple):
@@ -50,6 +50,13 @@ class TopLists(NamedTuple):
         """Whether each labelling is proven to have its place, up to rounding."""
         slack = 1e-9 * (1.0 + np.abs(self.scores))
         return self.scores >= self.bound[:, None] - slack
+
+
+class Seeds(NamedTuple):
+    """Labellings that are likely to score high, such as the members' best ones."""
+
+    labels: NDArray[np.intp]  # (n, n_seeds, n_labels)
+    bound: NDArray[np.float64]  # (n,) no other labelling scores higher; inf if unknown
 
 
 def decode_exactly(
@@ -100,7 +107,7 @@ def k_best(
     factors: FactorGraph,
     scores: ArrayLike,
     k: int,
-    seeds: NDArray[np.intp] | None = None,
+    seeds: Seeds | None = None,
     limits: Limits | None = None,
 ) -> TopLists:
     """Find the k best labellings of every example.
@@ -113,9 +120,9 @@ def k_best(
         The scores.
     k : int
         How many; all labellings if there are fewer.
-    seeds : ndarray of shape (n, n_seeds, n_labels), optional
-        Labellings that are likely to score high: the better they are, the sooner the
-        search on a graph with cycles ends. Forests need none.
+    seeds : Seeds, optional
+        The better they are, the sooner the search on a graph with cycles ends; there
+        is none where k of them reach the bound. Forests need no seeds.
     limits : Limits, optional
         How far to search for each example, on a graph with cycles.
 
@@ -145,11 +152,14 @@ def k_best(
     for i, row in enumerate(spread):
         top = _List(k)
         top.add(found.labels[i], found.score[i])
+        outside = np.inf
         if seeds is not None:
-            seed_scores = score_labels(wide, np.tile(row, (len(seeds[i]), 1)), seeds[i])
-            for seed, score in zip(seeds[i], seed_scores, strict=True):
-                top.add(seed, score)
-        bounds[i] = _search(wide, row, top, found.bound[i], limits or Limits())
+            top.add_all(seeds.labels[i], wide, row)
+            outside = seeds.bound[i]
+        if top.threshold >= outside:
+            bounds[i] = top.threshold
+        else:
+            bounds[i] = _search(wide, row, top, found.bound[i], limits or Limits())
         n_found = len(top.scores)  # fewer than k only if a limit was hit
         labels[i, :n_found], best[i, :n_found] = top.labels, top.scores
         best[i, n_found:] = -np.inf
@@ -177,6 +187,15 @@ class _List:
         self.labels.insert(place, labels)
         self.scores.insert(place, float(score))
         del self.labels[self.k :], self.scores[self.k :]
+
+    def add_all(
+        self, labels: NDArray[np.intp], factors: FactorGraph, row: NDArray[np.float64]
+    ) -> None:
+        """Take in those of many labellings of an example that are good enough."""
+        labels = np.unique(labels, axis=0)
+        scores = score_labels(factors, np.tile(row, (len(labels), 1)), labels)
+        for one in np.argsort(-scores, kind="stable")[: self.k]:
+            self.add(labels[one], scores[one])
 
     @property
     def is_full(self) -> bool:

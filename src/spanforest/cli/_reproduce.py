@@ -90,11 +90,12 @@ def reproduce(
         bool, typer.Option("--retry", help="Try again what failed in earlier runs.")
     ] = False,
 ) -> None:
-    """Run the paper's experiment and print its tables beside the paper's numbers.
+    """Run the paper's experiment.
 
-    Every result is appended to OUT/rows.jsonl as it is finished. Running the same
-    command again goes on where the last run stopped, and repeats nothing. At the end
-    the tables (Markdown, LaTeX, CSV) and figures (PNG, SVG) are written to OUT.
+    Prints its tables beside the paper's own numbers. Every result is appended to
+    OUT/rows.jsonl as it is finished; the same command again goes on where the last run
+    stopped, and repeats nothing. At the end the tables (Markdown, LaTeX, CSV) and
+    figures (PNG, SVG) are written to OUT.
     """
     from spanforest.datasets import PAPER_DATASETS
     from spanforest.experiments import Experiment, RowFile

@@ -48,15 +48,24 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """Give the commit of a checkout; None for an installed package."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always"]
+    """Give the commit of a checkout; None for an installed package.
+
+    An environment may lie in the checkout of something else: only if this file is
+    tracked is it our commit.
+    """
+    here = Path(__file__)
     try:
-        done = subprocess.run(
-            [*command, "--dirty"], capture_output=True, text=True, timeout=10
-        )
+        if not _git(here.parent, "ls-files", here.name):
+            return None
+        return _git(here.parent, "describe", "--always", "--dirty") or None
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() or None
+
+
+def _git(folder: Path, *args: str) -> str:
+    command = ["git", "-C", str(folder), *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    return done.stdout.strip()
 
 
 def _processor() -> str:

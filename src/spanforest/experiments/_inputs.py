@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -21,6 +20,8 @@ from sklearn.preprocessing import (
 
 from spanforest.datasets import Dataset
 from spanforest.kernels import tanimoto_kernel
+
+_N_BASIS = 300  # examples that a kernel is projected on
 
 
 class Parts(NamedTuple):
@@ -84,6 +85,9 @@ class Fold:
     def kernel(self, width: float | None = None) -> Parts:
         """Give kernel matrices with a unit diagonal: train x train and test x train.
 
+        Only where scaling has made all features of an example zero is its entry of
+        a linear kernel zero too.
+
         Parameters
         ----------
         width : float, optional
@@ -103,17 +107,21 @@ class Fold:
         Parameters
         ----------
         width : float, optional
-            None for `unit_features`. Otherwise the Gaussian kernel of this width is
-            projected on 300 training examples (Nystroem's method).
+            None for `unit_features` where the kernel is linear. Any other kernel is
+            projected on 300 training examples (Nystroem's method): inner products of
+            the features are the kernel if there are no more than that.
         """
         if width is None and self.is_linear:
             return self.unit_features
         kernel = self.kernel(width)
-        n_components = min(300, len(kernel.train))
-        mapping = Nystroem(
-            kernel="precomputed", n_components=n_components, random_state=0
-        ).fit(kernel.train)
-        return Parts(*(mapping.transform(K) for K in kernel))
+        n_train = len(kernel.train)
+        drawn = np.random.default_rng(0).permutation(n_train)
+        basis = np.sort(drawn[:_N_BASIS])
+        # not scikit-learn's Nystroem: it takes a kernel matrix only with all examples
+        values, vectors = np.linalg.eigh(kernel.train[np.ix_(basis, basis)])
+        kept = values > 1e-10 * values[-1]  # the others are rounding
+        projection = vectors[:, kept] / np.sqrt(values[kept])
+        return Parts(*(K[:, basis] @ projection for K in kernel))
 
     @cached_property
     def _own_kernel(self) -> Parts:
@@ -121,8 +129,8 @@ class Fold:
             K = self._dataset.K
             lengths = np.sqrt(np.diagonal(K))
             K = K / np.outer(lengths, lengths)
-            rows, columns = self._train, self._test
-            return Parts(K[np.ix_(rows, rows)], K[np.ix_(columns, rows)])
+            parts = (self._train, self._test)
+            return Parts(*(K[np.ix_(rows, self._train)] for rows in parts))
         if self._dataset.kernel == "tanimoto":
             bits = self.features
             return Parts(*(tanimoto_kernel(X, bits.train) for X in bits))
@@ -158,16 +166,18 @@ def _scaler(dataset: Dataset, scaling: str) -> Any:
 
 
 class _UnitScaler(MinMaxScaler):
-    """Scale features to [0, 1]; one that is constant becomes 1, not 0.
+    """Scale features to [0, 1]; one that is constant becomes 1, unless it is 0.
 
     The third coordinate of the Circle data is there to give a linear model an
-    intercept, and has to survive.
+    intercept, and has to survive. A feature that no training example has must not
+    become one that all have.
     """
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Scale the features."""
         scaled = super().transform(X)
-        scaled[:, self.data_range_ == 0] = 1.0
+        constant = self.data_range_ == 0
+        scaled[:, constant] = self.data_min_[constant] != 0
         return scaled
 
 

@@ -167,8 +167,10 @@ def _series(Y: NDArray, predictions: Any) -> dict[str, list[float]]:
 def _largest_gap(estimator: Any) -> float | None:
     if not isinstance(estimator, MMCRFClassifier | RandomGraphEnsembleClassifier):
         return None
-    gaps = np.asarray(estimator.duality_gap_)
-    return float((gaps / np.asarray(estimator.dual_objective_)).max())
+    gaps = np.atleast_1d(estimator.duality_gap_)
+    objectives = np.atleast_1d(estimator.dual_objective_)
+    # both are zero where all labels have one value: there is nothing to learn
+    return float((gaps / np.where(objectives > 0, objectives, 1.0)).max())
 
 
 def _svm(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:

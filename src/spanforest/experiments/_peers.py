@@ -70,7 +70,7 @@ class ClassifierChains(ClassifierMixin, BaseEstimator):
 
 
 class BoomerRules(ClassifierMixin, BaseEstimator):
-    """BOOMER's boosted rules (Rapp et al. 2020), in one thread.
+    """BOOMER's boosted rules (Rapp et al. 2020), learned in one thread.
 
     Parameters
     ----------
@@ -99,7 +99,8 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
             random_state=self.random_state % (2**31 - 1) + 1,
             parallel_rule_refinement="false",
             parallel_statistic_update="false",
-            parallel_prediction="false",
+            # with one thread BOOMER 0.12 writes beyond its arrays when it predicts
+            parallel_prediction="true{num_preferred_threads=2}",
         )
         self.rules_.fit(_single(X), Y.astype(np.uint8))
         return self

@@ -4,7 +4,7 @@ In the paper's protocol parameters are chosen once for a data set, on a tenth of
 the base learner: bagging takes over those of the single SVM, the ensembles those of
 the single tree. In the tuned protocol every method chooses anew in each fold, on the
 training part, among at most 16 candidates; where the method has a kernel, linear and
-Gaussian ones.
+Gaussian ones. Only bagging still takes over what the single SVM chose.
 """
 
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ TUNED = Protocol(
 
 PROTOCOLS = {"paper": PAPER, "tuned": TUNED}
 
-_MODULES = {"boomer": "mlrl", "mlknn": "skmultilearn"}
+_MODULES = {"boomer": "mlrl.boosting", "mlknn": "skmultilearn.adapt"}
 
 
 def available_learners(protocol: Protocol) -> tuple[str, ...]:
@@ -123,5 +123,12 @@ def available_learners(protocol: Protocol) -> tuple[str, ...]:
     return tuple(
         learner
         for learner in protocol.learners
-        if learner not in _MODULES or find_spec(_MODULES[learner]) is not None
+        if learner not in _MODULES or _is_installed(_MODULES[learner])
     )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package that it belongs to
+        return False

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 Row = dict[str, Any]
 
@@ -60,7 +60,8 @@ class RowFile:
         """Give all whole rows.
 
         Of several rows with one identity the last counts: a failure that was tried
-        again has two. A last line that was cut off in the middle is left out.
+        again has two. A last line that was cut off in the middle is left out; one
+        that lacks only its line break is whole.
 
         Raises
         ------
@@ -74,29 +75,36 @@ class RowFile:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            try:
-                row = _parse(line)
-            except ValueError as error:
-                if number == len(lines):  # no line break behind it: cut off
-                    break
+            row = _parse(line)
+            if row is not None:
+                rows[identity(row)] = row
+            elif number < len(lines):  # else no line break behind it: cut off
                 raise ValueError(
-                    f"{self.path}, line {number}: expected a JSON object, got "
-                    f"{line[:40].decode(errors='replace')!r}. Remove the line, or "
-                    "choose another folder."
-                ) from error
-            rows[identity(row)] = row
+                    f"{self.path}, line {number}: expected a row, which is a JSON "
+                    f"object; got {line[:40].decode(errors='replace')!r}. Remove the "
+                    "line, or choose another folder."
+                )
         return list(rows.values())
 
     def append(self, rows: Iterable[Row]) -> None:
         """Write rows behind the others, first removing a line that was cut off.
 
         They are on disk when this returns.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a row cannot be written as JSON, which has no NaN; then none is.
         """
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a+b") as file:
-            file.truncate(_end_of_whole_lines(file))
-            file.write(text.encode())
+            end = _end_of_whole_lines(file)
+            file.seek(end)
+            lacks_only_its_break = _parse(file.read()) is not None
+            if not lacks_only_its_break:
+                file.truncate(end)
+            file.write(("\n" * lacks_only_its_break + text).encode())
             file.flush()
             os.fsync(file.fileno())
 
@@ -104,18 +112,17 @@ class RowFile:
         return iter(self.read())
 
 
-def _parse(line: bytes) -> Row:
-    row = json.loads(line)
-    if not isinstance(row, dict):
-        raise ValueError("not an object")
-    return row
+def _parse(line: bytes) -> Row | None:
+    """Give the row in a line, or None if it is none."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
 
 
-def _end_of_whole_lines(file: Any) -> int:
-    """Give the position behind the last line break, which is where to go on.
-
-    A whole row that lacks only its line break is lost too: it is done again.
-    """
+def _end_of_whole_lines(file: BinaryIO) -> int:
+    """Give the position behind the last line break."""
     end = file.seek(0, os.SEEK_END)
     while end:
         size = min(end, 1 << 16)

@@ -47,7 +47,7 @@ class Experiment:
     Parameters
     ----------
     datasets : sequence of str
-        Names that `spanforest.datasets.load_dataset` knows.
+        Names that `spanforest.datasets.load_dataset` knows, in lower case.
     methods : sequence of str, optional
         All methods of the protocol that are installed if None.
     protocol : {"paper", "tuned"}
@@ -55,7 +55,7 @@ class Experiment:
     n_trees, n_folds : int, optional
         Size of the ensembles (60) and number of folds (5).
     seed : int
-        Of folds, graphs and samples.
+        Of folds, graphs and samples; at least 0 and less than 2**32.
     quick : bool
         Small ensembles and two folds, to see whether everything works. `n_trees` and
         `n_folds` still count if they are given.
@@ -84,6 +84,14 @@ class Experiment:
                 f"protocol must be one of {', '.join(PROTOCOLS)}; got "
                 f"{self.protocol!r}."
             )
+        for what in ("datasets", "methods"):
+            names = getattr(self, what)
+            if names is None:
+                continue
+            if isinstance(names, str) or not names or len(set(names)) < len(names):
+                raise ValueError(
+                    f"{what} must be a sequence of different names; got {names!r}."
+                )
         known = self._known_methods()
         unknown = [name for name in self.chosen_methods if name not in known]
         if unknown:
@@ -92,11 +100,12 @@ class Experiment:
                 f"got {', '.join(map(repr, unknown))}. BOOMER and MLkNN need the "
                 'extra: pip install "spanforest[peers]".'
             )
-        for name in ("n_trees", "n_folds"):
-            least = 1 if name == "n_trees" else 2
+        for name, least in (("n_trees", 1), ("n_folds", 2), ("seed", 0)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ValueError(f"{name} must be at least {least}; got {value}.")
+        if self.seed >= 2**32:
+            raise ValueError(f"seed must be less than 2**32; got {self.seed}.")
 
     def _known_methods(self) -> tuple[str, ...]:
         learners = available_learners(PROTOCOLS[self.protocol])
@@ -126,30 +135,33 @@ class Experiment:
         return len(self.datasets) * len(self.chosen_methods) * self.folds
 
     def select(self, rows: Sequence[Row]) -> list[Row]:
-        """Give the results that belong to this experiment, of all that there are."""
-        wanted = {
+        """Give the results that belong to this experiment, of all that there are.
+
+        Their order does not depend on which was finished first.
+        """
+        found = {identity(row): row for row in rows}
+        wanted = (
             identity(self._label(task, method))
             for task in self._fold_tasks()
             for method in task.methods
-        }
-        return [row for row in rows if identity(row) in wanted]
+        )
+        return [found[key] for key in wanted if key in found]
 
     def _fold_tasks(self) -> Iterator[FoldTask]:
         """Yield what is to be fitted, all data sets and methods of a fold first.
 
         So a part of the run is a part of every table, and time runs evenly.
         """
-        protocol = PROTOCOLS[self.protocol]
+        chosen = self.chosen_methods
+        methods = {
+            learner: tuple(name for name in methods_of(learner) if name in chosen)
+            for learner in PROTOCOLS[self.protocol].learners
+        }
         for fold in range(self.folds):
             for dataset in self.datasets:
-                for learner in protocol.learners:
-                    methods = tuple(
-                        method
-                        for method in methods_of(learner)
-                        if method in self.chosen_methods
-                    )
-                    if methods:
-                        yield FoldTask(dataset, learner, fold, methods)
+                for learner, of_learner in methods.items():
+                    if of_learner:
+                        yield FoldTask(dataset, learner, fold, of_learner)
 
     def _choice_tasks(self, tasks: Sequence[FoldTask]) -> list[ChoiceTask]:
         """Give the choices that some tasks need, each once."""
@@ -230,9 +242,7 @@ def run(
     >>> [row["method"] for row in results]
     ['mtl', 'mtl']
     """
-    known = {
-        identity(row): row for row in rows if not (retry and row["error"] is not None)
-    }
+    known = {identity(row): row for row in rows if not (retry and row.get("error"))}
     open_tasks = [
         task
         for task in experiment._fold_tasks()
@@ -276,16 +286,18 @@ def _chosen(
 
 def _choose(experiment: Experiment, task: ChoiceTask, _: None) -> list[Row]:
     """Choose the parameters of a family; a failure is a result too."""
-    protocol = PROTOCOLS[experiment.protocol]
-    family = protocol.families[task.family]
+    _load(task.dataset, experiment.data_home)  # if it cannot be had, all stops
+    _warm_up()
+    family = PROTOCOLS[experiment.protocol].families[task.family]
     start = time.perf_counter()
     outcome: Row = {"params": None, "candidates": None, "error": None}
     try:
         with single_blas_thread():
             candidates = _score_candidates(experiment, task, family)
-    except Exception as error:
-        outcome["error"] = f"{type(error).__name__}: {error}"
+    except Exception as failure:
+        outcome["error"] = f"{type(failure).__name__}: {failure}"
     else:
+        # a tie goes to the first
         best = max(candidates, key=lambda candidate: candidate["score"])
         outcome.update(params=best["params"], candidates=candidates)
     outcome["seconds"] = {"choose": time.perf_counter() - start}
@@ -295,13 +307,9 @@ def _choose(experiment: Experiment, task: ChoiceTask, _: None) -> list[Row]:
 def _score_candidates(
     experiment: Experiment, task: ChoiceTask, family: Family
 ) -> list[dict[str, Any]]:
-    """Give every candidate its mean score over the inner folds.
-
-    Ties go to the first candidate, the one with the most regularisation.
-    """
+    """Give every candidate its mean score over the inner folds."""
     if len(family.candidates) == 1:
         return [{"params": family.candidates[0], "score": None}]
-    _warm_up()
     dataset = _load(task.dataset, experiment.data_home).data
     scaling = PROTOCOLS[experiment.protocol].scaling
     if task.fold is None:
@@ -310,28 +318,19 @@ def _score_candidates(
         rows = _split(dataset, experiment)[task.fold][0]
     outer = Fold(dataset, rows, rows[:0], scaling)
     splitter = LabelCardinalityKFold(CHOICE_FOLDS, random_state=experiment.seed)
-    inner = [
-        outer.part(*split) for split in splitter.split(outer.Y.train, outer.Y.train)
-    ]
+    splits = splitter.split(outer.Y.train, outer.Y.train)
+    inner = [outer.part(*split) for split in splits]
+    seed = _seed(experiment, task)
+
+    def mean_score(params: dict[str, Any]) -> float:
+        scores = [
+            fit_and_score(family.learner, fold, params, CHOICE_EFFORT, seed)
+            for fold in inner
+        ]
+        return float(np.mean(scores))
+
     return [
-        {
-            "params": params,
-            "score": float(
-                np.mean(
-                    [
-                        fit_and_score(
-                            family.learner,
-                            fold,
-                            params,
-                            CHOICE_EFFORT,
-                            _seed(experiment, task),
-                        )
-                        for fold in inner
-                    ]
-                )
-            ),
-        }
-        for params in family.candidates
+        {"params": params, "score": mean_score(params)} for params in family.candidates
     ]
 
 
@@ -342,10 +341,10 @@ def _evaluate(experiment: Experiment, task: FoldTask, choice: Row) -> list[Row]:
     error = choice["error"] and f"parameter choice failed: {choice['error']}"
     if error is None:
         _warm_up()
-        train, test = _split(dataset, experiment)[task.fold]
-        fold = Fold(dataset, train, test, PROTOCOLS[experiment.protocol].scaling)
         try:
             with single_blas_thread():
+                split = _split(dataset, experiment)[task.fold]
+                fold = Fold(dataset, *split, PROTOCOLS[experiment.protocol].scaling)
                 results = run_learner(
                     task.learner,
                     fold,

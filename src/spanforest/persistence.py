@@ -1,0 +1,654 @@
+"""Saving and loading models, without pickle: loading a file runs no code of the file.
+
+A model file is three parts one after the other: a line of JSON that says what is in the
+file, a line with that line's SHA-256, and the model as written by skops. Every version
+of the format keeps the first two, so that any version can say what it cannot read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import secrets
+import shutil
+import warnings
+import zipfile
+from collections import deque
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+
+from spanforest import __version__
+from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.graphs import LabelGraph
+from spanforest.mmcrf import GraphClassifier
+
+__all__ = [
+    "FORMAT_VERSION",
+    "ModelFile",
+    "ModelFileError",
+    "describe",
+    "load",
+    "save",
+]
+
+FORMAT_VERSION = 1
+
+_FORMAT = "spanforest-model"
+_MAGIC = f'{{"format": "{_FORMAT}"'.encode()
+_LONGEST_HEADER = 2**16
+_DIGEST_LINE = 65  # 64 hexadecimal digits and the end of the line
+
+# Deflate can turn a kilobyte into a megabyte. Files of `save` stay below both.
+_EXPANSION = 100
+_ALWAYS_ALLOWED = 2**28  # bytes
+
+# What a model may hold besides what skops trusts by itself. A name here may be called
+# on loading, with arguments of the file's choice: classes and pure functions only.
+_TRUSTED = frozenset(
+    {
+        "spanforest._validation.LabelCoding",
+        "spanforest.baselines._adaboost_mh.AdaBoostMHClassifier",
+        "spanforest.baselines._multitask.MultiTaskFeatureClassifier",
+        "spanforest.baselines._svm.BaggedSVMClassifier",
+        "spanforest.baselines._svm.PerLabelClassifier",
+        "spanforest.ensemble.RandomGraphEnsembleClassifier",
+        "spanforest.graphs.LabelGraph",
+        "spanforest.mmcrf.MMCRFClassifier",
+        # functions that may be a kernel or draw a graph
+        "spanforest.graphs.independent_labels",
+        "spanforest.graphs.random_pairing",
+        "spanforest.graphs.random_spanning_tree",
+        "spanforest.graphs.recursive_random_tree",
+        "spanforest.graphs.uniform_random_tree",
+        "spanforest.kernels.tanimoto_kernel",
+        "sklearn.metrics.pairwise.additive_chi2_kernel",
+        "sklearn.metrics.pairwise.chi2_kernel",
+        "sklearn.metrics.pairwise.cosine_similarity",
+        "sklearn.metrics.pairwise.laplacian_kernel",
+        "sklearn.metrics.pairwise.linear_kernel",
+        "sklearn.metrics.pairwise.polynomial_kernel",
+        "sklearn.metrics.pairwise.rbf_kernel",
+        "sklearn.metrics.pairwise.sigmoid_kernel",
+        # in fitted attributes
+        "builtins.frozenset",
+        "numpy.dtype",
+        # not trusted by skops because bad indices crash the process: checked below
+        "scipy.sparse._csc.csc_array",
+        "scipy.sparse._csc.csc_matrix",
+        "scipy.sparse._csr.csr_array",
+        "scipy.sparse._csr.csr_matrix",
+        "sklearn.tree._tree.Tree",
+    }
+)
+
+
+class ModelFileError(ValueError):
+    """A file is no model that can be loaded, or a model cannot become a file."""
+
+
+class ModelFile(NamedTuple):
+    """What the header of a model file says."""
+
+    model: str  # class of the model
+    versions: dict[str, str]  # of spanforest, Python and the libraries, when saved
+    payload_bytes: int  # size of the model, compressed
+    payload_sha256: str
+
+
+# --- saving --------------------------------------------------------------------------
+
+
+def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file.
+
+    The file is written whole or not at all: it takes the place of an older one only
+    when it is complete. It holds data and names of known classes, no code, so that
+    `load` need not trust where it comes from. Therefore a model that holds a function
+    of your own cannot be saved.
+
+    Parameters
+    ----------
+    model : estimator
+        Any estimator of this library, or one of scikit-learn around it such as a
+        pipeline; fitted or not.
+    path : str or path
+        Where to write. The folder must exist; a file there is replaced.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds something that `load` would refuse, or if nothing can be
+        written at `path`. The message says what to do.
+    ImportError
+        If skops is not installed.
+
+    See Also
+    --------
+    load : Read the model back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from spanforest import MMCRFClassifier
+    >>> from spanforest.persistence import load, save
+    >>> X, Y = [[0, 0], [0, 1], [1, 0], [1, 1]], [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> model = MMCRFClassifier(C=10, random_state=0).fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "model.spanforest")
+    ...     again = load(Path(folder) / "model.spanforest")
+    >>> again.predict([[0, 1]])
+    array([[0, 1]])
+    """
+    if isinstance(model, type) or not isinstance(model, BaseEstimator):
+        raise ModelFileError(
+            "save takes an estimator of this library, or of scikit-learn around one; "
+            f"got {model!r:.80}. Pass the fitted object itself."
+        )
+    target = _check_target(Path(path))
+    payload = _to_payload(model)
+    header = {
+        "format": _FORMAT,
+        "version": FORMAT_VERSION,
+        "model": _name(model),
+        "versions": _versions(),
+        "payload_bytes": len(payload),
+        "payload_sha256": hashlib.sha256(payload).hexdigest(),
+    }
+    line = json.dumps(header).encode() + b"\n"
+    _write_whole(target, [line, _digest_line(line), payload])
+
+
+def _check_target(path: Path) -> Path:
+    """Return where to write, links followed; refuse what cannot become a file."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise ModelFileError(
+            f"the path must name a file; {path} is a folder. Add a file name, such as "
+            f"{path / 'model.spanforest'}."
+        )
+    if target.exists() and not target.is_file():
+        raise ModelFileError(
+            f"the path must name an ordinary file; {path} is something else. Choose "
+            "another name."
+        )
+    if not target.parent.is_dir():
+        raise ModelFileError(
+            f"the folder of the file must exist; there is no folder {path.parent}. "
+            "Make it first, or choose another path."
+        )
+    return target
+
+
+def _to_payload(model: BaseEstimator) -> bytes:
+    skops_io = _import_skops()
+    try:
+        payload = skops_io.dumps(
+            model, compression=zipfile.ZIP_DEFLATED, compresslevel=1
+        )
+        foreign = set(skops_io.get_untrusted_types(data=payload)) - _TRUSTED
+    except Exception as error:  # skops meets a lambda, say, with any kind of error
+        _refuse_to_save(model, _unnameable(model), error)
+    if foreign:
+        found = [(at, part) for at, part in _parts(model) if _name(part) in foreign]
+        _refuse_to_save(model, found, f"it needs {_listed(foreign)}")
+    if _expanded_bytes(payload) > _allowed_bytes(payload):  # nearly all zeros
+        payload = skops_io.dumps(model)
+    return payload
+
+
+def _unnameable(model: BaseEstimator) -> list[tuple[str, Any]]:
+    """Return the parts that have no name by which a file could refer to them."""
+    return [
+        (where, part)
+        for where, part in _parts(model)
+        if (callable(part) and not isinstance(part, type | BaseEstimator))
+        or (hasattr(part, "nodes") and hasattr(part, "edges"))  # networkx
+    ]
+
+
+def _refuse_to_save(
+    model: BaseEstimator, guilty: list[tuple[str, Any]], reason: object
+) -> NoReturn:
+    where, part = guilty[0] if guilty else ("", model)
+    last = where.rpartition(".")[2].partition("[")[0]
+    what = f"its {where} is {part!r:.80}" if where else f"{reason!s:.200}"
+    if last == "kernel":
+        advice = (
+            "Fit again with the name of a kernel, a kernel function of "
+            'spanforest.kernels or sklearn.metrics.pairwise, or "precomputed".'
+        )
+    elif last == "graph":
+        advice = (
+            "Pass edge lists or LabelGraph objects. Those that fit drew are in graphs_ "
+            "(graph_ of an MMCRFClassifier): set_params(graph=model.graphs_) needs no "
+            "new fit."
+        )
+    else:
+        advice = (
+            "Replace it, or save the part without it, such as pipeline[-1] or "
+            "search.best_estimator_. joblib saves it, but loading such a file can run "
+            "any code."
+        )
+    error = reason if isinstance(reason, Exception) else None
+    raise ModelFileError(
+        "a model file holds data, numbers and known classes only, so that loading it "
+        f"runs no code; this {type(model).__name__} cannot be saved: {what}. {advice}"
+    ) from error
+
+
+def _write_whole(path: Path, parts: Iterable[bytes]) -> None:
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)  # a private file stays private
+        os.replace(temporary, path)
+    except BaseException:  # Ctrl-C too
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+# --- loading -------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model from a file of `save`.
+
+    Predictions are those of the saved model, bit for bit, with the same versions of the
+    libraries. Before anything is built from the file, its checksums are compared and
+    the classes it names are looked up in a fixed list.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator
+        The model as it was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not there, not a model, damaged, of a newer format, or asks for
+        types outside the list. The message says which, and what to do.
+    ImportError
+        If skops is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If the model was saved with another version of scikit-learn.
+
+    Notes
+    -----
+    A checksum finds damage, not intent: anybody can write a file with a right one. Such
+    a file can hold a bad model, but it cannot make `load` run its code. The indices in
+    trees, sparse matrices and output graphs are checked, since wrong ones would crash
+    the process; other estimators of scikit-learn are as robust as skops takes them to
+    be.
+
+    See Also
+    --------
+    save : Write a model.
+    describe : Look at a file without loading it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from spanforest.persistence import load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.spanforest"
+    ...     _ = path.write_text("not a model")
+    ...     load(path)
+    Traceback (most recent call last):
+        ...
+    spanforest.persistence.ModelFileError: ... is not a spanforest model file: ...
+    """
+    skops_io = _import_skops()
+    path = Path(path)
+    header, payload = _read(path)
+    _check_archive(path, payload)
+    try:
+        asked = set(skops_io.get_untrusted_types(data=payload))
+    except Exception as error:  # the schema is not what skops writes: any kind of error
+        raise _damaged(path, f"its model cannot be read ({error!r:.200})") from error
+    _refuse_foreign_types(path, asked - _TRUSTED)
+    _warn_of_other_version(path, header)
+    try:
+        with warnings.catch_warnings():  # ours says the same, once for all estimators
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+            model = skops_io.loads(payload, trusted=sorted(asked))
+        if not isinstance(model, BaseEstimator):
+            raise TypeError(f"it holds a {type(model).__name__}, not an estimator")
+        _check_parts(model)
+    except Exception as error:
+        there, here = header.versions, _versions()
+        changed = [
+            f"{name} {version} (here: {here[name]})"
+            for name, version in there.items()
+            if name in here and here[name] != version
+        ]
+        cause = f" It was saved with {', '.join(changed)}." if changed else ""
+        raise ModelFileError(
+            f"the model in {path} cannot be built: {error!s:.200}.{cause} Use the "
+            "versions it was saved with, or fit the model and save it again."
+        ) from error
+    return model
+
+
+def describe(path: str | os.PathLike[str]) -> ModelFile:
+    """Say what a model file holds, from its header alone.
+
+    Nothing of the model is read, and skops is not needed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    ModelFile
+        The class of the model, the versions it was saved with, its size and checksum.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not there, not a model file, of a newer format, or if its header
+        or its size is not what it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from spanforest import MMCRFClassifier
+    >>> from spanforest.persistence import describe, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(MMCRFClassifier(), Path(folder) / "model.spanforest")
+    ...     found = describe(Path(folder) / "model.spanforest")
+    >>> found.model, found.versions["spanforest"]
+    ('spanforest.mmcrf.MMCRFClassifier', '0.1.0')
+    """
+    return _read(Path(path), header_only=True)[0]
+
+
+def _read(path: Path, *, header_only: bool = False) -> tuple[ModelFile, bytes]:
+    """Read a file whose header is intact and whose size is right; check its payload."""
+    if not path.is_file():
+        is_there = "is not an ordinary file" if path.exists() else "does not exist"
+        raise ModelFileError(
+            f"load needs a model file written by spanforest.save; {path} {is_there}. "
+            "Check the path."
+        )
+    with open(path, "rb") as file:
+        line, digest = file.readline(_LONGEST_HEADER), file.read(_DIGEST_LINE)
+        header = _read_header(path, line, digest)
+        start = file.tell()
+        n_bytes = file.seek(0, os.SEEK_END) - start
+        if n_bytes != header.payload_bytes:
+            raise _damaged(
+                path,
+                f"its model should have {header.payload_bytes} bytes and has {n_bytes}",
+            )
+        if header_only:
+            return header, b""
+        file.seek(start)
+        payload = file.read()
+    if hashlib.sha256(payload).hexdigest() != header.payload_sha256:
+        raise _damaged(path, "the checksum of its model is wrong")
+    return header, payload
+
+
+def _read_header(path: Path, line: bytes, digest: bytes) -> ModelFile:
+    if not line.startswith(_MAGIC):
+        raise ModelFileError(
+            f"{path} is not a spanforest model file: {_looks_like(line)}. Pass a file "
+            "that spanforest.save has written."
+        )
+    if digest != _digest_line(line):
+        raise _damaged(path, "the checksum of its header is wrong")
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, "its header is not JSON") from error
+    version = header.get("version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format version {version}; spanforest {__version__} reads "
+            f"versions up to {FORMAT_VERSION}. Install a newer spanforest."
+        )
+    found = ModelFile(*map(header.get, ModelFile._fields))
+    if version != FORMAT_VERSION or not _is_sound(found):
+        raise _damaged(path, "its header lacks something")
+    return found
+
+
+def _is_sound(header: ModelFile) -> bool:
+    if tuple(map(type, header)) != (str, dict, int, str):
+        return False
+    texts = [header.model, *header.versions, *header.versions.values()]
+    return all(isinstance(text, str) and text.isprintable() for text in texts)
+
+
+def _looks_like(line: bytes) -> str:
+    if not line:
+        return "it is empty"
+    if line.startswith(b"PK"):
+        return "it is a zip archive, perhaps of skops itself (see skops.io.load)"
+    if line[0] == 0x80:
+        return "it is a pickle, which is never loaded here because it could run code"
+    return f"it starts with {line[:20]!r}"
+
+
+def _check_archive(path: Path, payload: bytes) -> None:
+    """Refuse archives that would unpack to far more than they are, or to elsewhere."""
+    allowed = _allowed_bytes(payload)
+    try:
+        n_bytes = _expanded_bytes(payload)
+    except Exception as error:  # zipfile has many ways to fail
+        raise _damaged(path, f"its model is no archive ({error!s:.200})") from error
+    if n_bytes > allowed:
+        raise ModelFileError(
+            f"the model in {path} would unpack from {len(payload)} to {n_bytes} bytes; "
+            f"at most {allowed} are accepted, and spanforest.save stays below that. Do "
+            "not use this file; ask for another from who made it."
+        )
+
+
+def _allowed_bytes(payload: bytes) -> int:
+    return max(_ALWAYS_ALLOWED, _EXPANSION * len(payload))
+
+
+def _expanded_bytes(archive: bytes, *, nested: bool = False) -> int:
+    """Return the size an archive declares, which is the most that zipfile unpacks.
+
+    Sparse matrices are archives in the archive, so these are counted as well; they are
+    looked for only when the outer ones are small enough to be unpacked.
+    """
+    with zipfile.ZipFile(io.BytesIO(archive)) as unpacked:
+        members = unpacked.infolist()
+        names = [member.orig_filename for member in members]
+        for name in names:
+            if not name or name.startswith(".") or set(name) & set("/\\:\0"):
+                raise ValueError(f"a member has the name {name[:80]!r}")
+        if len(set(names)) < len(names):
+            raise ValueError("two members have the same name")
+        n_bytes = sum(member.file_size for member in members)
+        if nested or n_bytes > _allowed_bytes(archive):
+            return n_bytes
+        for member in members:
+            with unpacked.open(member) as file:
+                start = file.read(2)
+                if start == b"PK":
+                    n_bytes += _expanded_bytes(start + file.read(), nested=True)
+    return n_bytes
+
+
+def _refuse_foreign_types(path: Path, foreign: set[str]) -> None:
+    if foreign:
+        raise ModelFileError(
+            f"a model file may name types of spanforest, scikit-learn and NumPy that "
+            f"are known to be harmless; {path} asks for {_listed(foreign)}. Nothing of "
+            "it was run. spanforest.save does not write such files: do not use this "
+            "one unless you know who made it and why; ask for another."
+        )
+
+
+def _warn_of_other_version(path: Path, header: ModelFile) -> None:
+    name = "scikit-learn"
+    there, here = header.versions.get(name, "?"), _versions()[name]
+    if there != here:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {there}; this is scikit-learn "
+            f"{here}. Compare some predictions, or fit the model and save it again.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+# --- what a model is made of ---------------------------------------------------------
+
+
+def _check_parts(model: BaseEstimator) -> None:
+    """Refuse indices that would make compiled code read outside of its arrays."""
+    for where, part in _parts(model):
+        if isinstance(part, GraphClassifier):
+            _check_classifier(part)
+        elif isinstance(part, LabelGraph):
+            again = LabelGraph(part.n_labels, part.edges)
+            if again != part or vars(part).keys() != vars(again).keys():
+                raise ValueError(f"{where} is no graph")
+        elif sparse.issparse(part):
+            part.check_format(full_check=True)
+        elif isinstance(part, BaseEstimator) and "tree_" in vars(part):
+            _check_tree(part.tree_, part.n_features_in_)
+
+
+def _check_classifier(model: GraphClassifier) -> None:
+    if "_coding" not in vars(model):  # not fitted
+        return
+    n_values = model._coding.n_values
+    is_ensemble = isinstance(model, RandomGraphEnsembleClassifier)
+    for member in model.estimators_ if is_ensemble else [model]:
+        if (
+            not np.array_equal(member._coding.n_values, n_values)
+            or member.graph_.n_labels != len(n_values)
+            or n_values.min() < 1
+        ):
+            raise ValueError("its graph and its labels do not fit together")
+    factors = model._consensus_factors if is_ensemble else model._factors
+    n_columns = model._weights.shape[1]
+    if n_columns != factors.n_cells or model.intercept_.shape != (n_columns,):
+        raise ValueError("its weights and its graph do not fit together")
+
+
+def _check_tree(tree: Any, n_features: int) -> None:
+    """Check that every node has two children further on, or none, and is one's child.
+
+    `max_depth` must hold as well: scikit-learn sizes arrays by it.
+    """
+    left, right = tree.children_left, tree.children_right
+    inner = np.flatnonzero((left != -1) | (right != -1))
+    children = np.concatenate([left[inner], right[inner]])
+    level, depth = np.zeros(1, dtype=np.intp), 0
+    ok = (
+        tree.n_features == n_features
+        and np.all(children > np.tile(inner, 2))
+        and np.all(children < tree.node_count)
+        and len(np.unique(children)) == len(children) == tree.node_count - 1
+        and np.all((tree.feature[inner] >= 0) & (tree.feature[inner] < n_features))
+    )
+    while ok and len(level := np.intersect1d(level, inner)):
+        level, depth = np.concatenate([left[level], right[level]]), depth + 1
+    if not ok or depth > tree.max_depth:
+        raise ValueError("one of its trees is no tree")
+
+
+def _parts(model: BaseEstimator) -> Iterator[tuple[str, Any]]:
+    """Yield everything a model is made of, with the attributes that lead there."""
+    queue: deque[tuple[str, Any]] = deque([("", model)])
+    seen: dict[int, Any] = {}  # the objects too: a freed one would free its number
+    while queue:
+        where, part = queue.popleft()
+        if id(part) in seen or part is None or isinstance(part, str | int | float):
+            continue
+        seen[id(part)] = part
+        yield where.removeprefix("."), part
+        if isinstance(part, type | ModuleType | FunctionType):
+            continue
+        if isinstance(part, dict):
+            queue += [(f"{where}[{key!r:.40}]", item) for key, item in part.items()]
+            queue += [(where, key) for key in part]
+        elif isinstance(part, list | tuple | set | frozenset) or (
+            isinstance(part, np.ndarray) and part.dtype.hasobject
+        ):
+            items = part.ravel() if isinstance(part, np.ndarray) else part
+            queue += [(f"{where}[{i}]", item) for i, item in enumerate(items)]
+        attributes = getattr(part, "__dict__", {})
+        queue += [(f"{where}.{name}", item) for name, item in attributes.items()]
+
+
+def _name(part: Any) -> str:
+    """Return the name by which files call a function, a class, or an object's class."""
+    named = part if hasattr(part, "__qualname__") else type(part)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+# --- small things --------------------------------------------------------------------
+
+
+def _import_skops() -> Any:
+    try:
+        import skops.io  # optional extra: only saving and loading need it
+    except ImportError as error:
+        raise ImportError(
+            "saving and loading models needs skops, which is not installed. Install "
+            'it with: pip install "spanforest[save]"'
+        ) from error
+    return skops.io
+
+
+def _versions() -> dict[str, str]:
+    libraries = ("numpy", "scipy", "scikit-learn", "skops")
+    return {
+        "spanforest": __version__,
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in libraries},
+    }
+
+
+def _digest_line(line: bytes) -> bytes:
+    return hashlib.sha256(line).hexdigest().encode() + b"\n"
+
+
+def _damaged(path: Path, what: str) -> ModelFileError:
+    return ModelFileError(
+        f"{path} is damaged, cut short or altered: {what}. Copy it again from where it "
+        "came from, or save the model again."
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return some names, short and quoted: they may come from a hostile file."""
+    names = sorted(names)
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(f"{name[:80]!r}" for name in names[:5]) + more
