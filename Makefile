@@ -6,7 +6,8 @@ READY := $(VENV)/.ready
 FAST := -m "not slow and not network"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers test-all test-python test-bounds bench clean
+.PHONY: help demo test check lint types layers test-all test-python test-bounds bench \
+	docs golden dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -20,8 +21,9 @@ $(READY): pyproject.toml
 	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot,save,experiments,cli]" --group dev
 	touch $(READY)
 
-demo: $(READY)  ## train MMCRF, MVE, AMM and MAM on an embedded data set
-	$(PY) examples/demo.py
+demo: $(READY)  ## the paper's experiment on its two generated data sets
+	$(VENV)/bin/spanforest reproduce --datasets circle10,circle50 --trees 20 --folds 3 \
+	    --jobs 2 --out demo
 
 test: $(READY)  ## tests and doctests, compiled
 	$(PY) -m pytest $(FAST)
@@ -47,9 +49,19 @@ test-bounds: $(READY)  ## same tests, array bounds checked in compiled code
 	# a fresh cache, or Numba ignores the flag
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PY) -m pytest $(FAST)
 
+docs: $(READY)  ## the documentation, in docs/_build/html
+	$(PY) -m pip install --quiet --group docs
+	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
+
+golden: $(READY)  ## rewrite the golden files of the tests; review them as a diff
+	SPANFOREST_GOLDEN=1 $(PY) -m pytest -q tests/test_tables.py tests/test_report.py
+
+dist: $(READY)  ## wheel and source distribution, in dist
+	$(PY) -m build --outdir dist
+
 bench: $(READY)  ## the figures of benchmarks/README.md, under ten minutes
 	$(PY) benchmarks/run_all.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist demo docs/_build docs/_generated docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
