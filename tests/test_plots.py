@@ -241,15 +241,20 @@ def test_gaps_are_drawn_relative_to_the_dual_objective_for_every_member(ensemble
     assert_allclose(tolerance.get_ydata(), ensemble.tol)
 
 
-def test_gaps_of_a_single_model_may_be_drawn_against_given_times():
+def test_gaps_may_be_drawn_against_the_times_that_training_noted():
     pipeline = make_pipeline(StandardScaler(), MMCRFClassifier(tol=0.1, random_state=0))
-    n_iter = pipeline.fit(X, Y)[-1].n_iter_
-    times = np.linspace(0.1, 0.9, n_iter)
-    ax = DualityGapDisplay.from_estimator(pipeline, seconds=[times]).ax_
+    model = pipeline.fit(X, Y)[-1]
+    ax = DualityGapDisplay.from_estimator(pipeline, against="seconds").ax_
     assert ax.get_xlabel() == "Seconds"
-    assert_array_equal(lines(ax)["model"].get_xdata(), times)
-    with pytest.raises(ValueError, match=rf"of lengths \[{n_iter}\]; got \[1\]"):
-        DualityGapDisplay.from_estimator(pipeline, seconds=[[0.5]])
+    times = lines(ax)["model"].get_xdata()
+    assert_array_equal(times, model.gap_seconds_)
+    assert len(times) == model.n_iter_
+    assert (np.diff(times) > 0).all()
+
+
+def test_times_must_match_the_gaps():
+    with pytest.raises(ValueError, match=r"of lengths \[2\]; got \[1\]"):
+        DualityGapDisplay([[0.5, 0.1]], tol=0.1, seconds=[[0.5]])
 
 
 def test_a_gap_of_zero_is_left_out_of_the_logarithms():

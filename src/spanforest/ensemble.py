@@ -12,18 +12,20 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spanforest._classifier import (
+    GraphClassifier,
+    Settings,
+    TrainingSet,
+    find_decoder,
+)
 from spanforest._progress import track
 from spanforest._validation import check_count, check_option, seed_sequence
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import draw_graph
 from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import (
-    GraphClassifier,
     MMCRFClassifier,
     Model,
-    Settings,
-    TrainingSet,
-    find_decoder,
     relative_gap,
     train,
     warn_not_converged,

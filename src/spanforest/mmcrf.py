@@ -3,57 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import normalize
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spanforest._blas import single_blas_thread
+from spanforest._classifier import (
+    GraphClassifier,
+    Settings,
+    TrainingSet,
+    find_decoder,
+)
 from spanforest._progress import watch_gap
 from spanforest._validation import (
-    check_count,
-    check_number,
-    check_option,
-    read_labels,
     seed_sequence,
 )
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
-from spanforest.inference import Decoding, label_margins, max_product
-from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
+from spanforest.inference import label_margins
 from spanforest.losses import find_loss
-from spanforest.metrics import multilabel_accuracy
-from spanforest.search import Limits, TopLists, decode_exactly, k_best
+from spanforest.search import TopLists, k_best
 from spanforest.solvers import KernelForm, Problem, linear_form, solve
 
 __all__ = ["MMCRFClassifier"]
-
-CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
-DECODERS = ("certified", "max_product")
-
-
-class TrainingSet(NamedTuple):
-    """What all members of an ensemble learn from."""
-
-    basis: Any  # features (n_samples, n_features), or the kernel matrix
-    Y: NDArray[np.int32]  # (n_samples, n_labels) codes: every value occurs
-    is_kernel: bool  # what the basis is
-
-
-class Settings(NamedTuple):
-    """How a member learns."""
-
-    C: float
-    loss: str
-    fit_intercept: bool
-    tol: float
-    max_iter: int
 
 
 class Model(NamedTuple):
@@ -100,291 +76,6 @@ def train(
         seconds=found.seconds,
         converged=found.converged,
     )
-
-
-class GraphClassifier(ClassifierMixin, BaseEstimator):
-    """What classifiers on output graphs share: data in, kernels, labels out."""
-
-    label_names_: Any
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the multilabel accuracy: the share of examples with all labels right.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples, as for `predict`.
-        y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
-            Their true labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the examples.
-
-        Returns
-        -------
-        float
-            Between 0 and 1.
-        """
-        if self.label_names_ is not None and hasattr(y, "columns"):
-            y = self._in_training_order(y)
-        return multilabel_accuracy(y, self.predict(X), sample_weight=sample_weight)
-
-    def _in_training_order(self, y: Any) -> Any:
-        if set(y.columns) != set(self.label_names_):
-            raise ValueError(
-                "the columns of y must be the labels of fit, in any order: "
-                f"{list(map(str, self.label_names_))}; got "
-                f"{list(map(str, y.columns))}."
-            )
-        return y[list(self.label_names_)]
-
-    @property
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
-    def _kernel_spec(self) -> KernelSpec:
-        return KernelSpec(
-            self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
-        )
-
-    @property
-    def _weights(self) -> NDArray[np.float64]:
-        return self.coef_ if self._is_linear else self.dual_coef_
-
-    def _settings(self) -> Settings:
-        find_loss(self.loss)
-        return Settings(
-            C=check_number("C", self.C),
-            loss=self.loss,
-            fit_intercept=bool(self.fit_intercept),
-            tol=check_number("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter),
-        )
-
-    def _read_examples(self, X: Any, *, reset: bool) -> Any:
-        """Check X; features come out dense, or as CSR without duplicate entries."""
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=False if self._is_precomputed else "csr",
-            dtype=[np.float64, np.float32],
-        )
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-
-    def _read_training_set(self, X: Any, y: Any) -> TrainingSet:
-        """Check X and y, set the attributes that describe them, build the kernel."""
-        spec = self._kernel_spec
-        for name in ("coef_", "dual_coef_", "X_fit_"):  # of a fit with another kernel
-            self.__dict__.pop(name, None)
-        X = self._read_examples(X, reset=True)
-        Y, self._coding = read_labels(y)
-        if X.shape[0] != len(Y):
-            raise ValueError(
-                f"X and y must have one row per example each; got {X.shape[0]} rows "
-                f"in X and {len(Y)} in y. Pass the labels of exactly these examples."
-            )
-        self.classes_ = self._coding.sklearn_classes
-        self.label_names_ = self._coding.names
-        if self._is_precomputed:
-            K = check_kernel_matrix(spec.matrix(X))
-            self._check_precomputed_norms(K)
-            return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
-        self._check_size_of_features(X)
-        if self._is_linear:
-            return TrainingSet(self._to_basis(X), Y, is_kernel=False)
-        self.X_fit_ = X.copy()  # or predictions would change with the caller's array
-        K = self._to_basis(self.X_fit_)
-        if callable(self.kernel):
-            check_kernel_matrix(K)
-        return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
-
-    def _check_size_of_features(self, X: Any) -> None:
-        values = X.data if sparse.issparse(X) else X
-        largest = float(np.abs(values).max(initial=0.0))
-        limit = np.sqrt(np.finfo(values.dtype).max / X.shape[1]) / 1e3
-        if largest > limit:
-            raise ValueError(
-                f"X has values up to {largest:.2g}, whose squares overflow or lose all "
-                "precision. Scale the features, for example with "
-                "sklearn.preprocessing.StandardScaler."
-            )
-
-    def _check_precomputed_norms(self, K: NDArray[np.floating]) -> None:
-        # at prediction the new examples' own kernel values would be missing
-        if self.normalize_kernel and not np.allclose(K.diagonal(), 1.0, atol=1e-5):
-            raise ValueError(
-                "normalize_kernel=True cannot be used with this precomputed kernel: "
-                "its diagonal is not 1, and predict never sees k(x, x) of new "
-                "examples. Normalise both matrices with "
-                "spanforest.kernels.unit_diagonal first."
-            )
-
-    def _to_basis(self, X: Any) -> Any:
-        """Return what the weights are multiplied by: features, or kernel values."""
-        if self._is_linear:
-            return normalize(X) if self.normalize_kernel else X
-        spec = self._kernel_spec
-        if self._is_precomputed:
-            return spec.matrix(X)
-        K = spec.matrix(X, self.X_fit_)
-        if self.normalize_kernel:
-            columns = spec.diagonal(self.X_fit_)
-            rows = columns if X is self.X_fit_ else spec.diagonal(X)
-            own = None if callable(self.kernel) else K  # a callable may keep its result
-            K = unit_diagonal(K, rows, columns, out=own)
-        return K
-
-    def _read_new_examples(self, X: Any) -> Any:
-        if self._is_precomputed and np.ndim(X) == 2:
-            width = np.shape(X)[1]
-            if width != self.n_features_in_:
-                raise ValueError(
-                    f"predict needs kernel values with the {self.n_features_in_} "
-                    f"training examples, shape (n_samples, {self.n_features_in_}); "
-                    f"got {width} columns. Compute K(X_test, X_train)."
-                )
-        return self._read_examples(X, reset=False)
-
-    def _bases(self, X: Any) -> Iterator[Any]:
-        """Yield the basis of new examples, as many at a time as memory allows."""
-        X = self._read_new_examples(X)
-        widest = max(*self._weights.shape, 1)
-        step = max(1, CHUNK_CELLS // widest)
-        for start in range(0, X.shape[0], step):
-            yield self._to_basis(X[start : start + step])
-
-    def _scores(self, basis: Any) -> NDArray[np.float64]:
-        """Return F = basis @ weights + intercept."""
-        return np.asarray(basis @ self._weights) + self.intercept_
-
-    def _decide(
-        self, X: Any, choose: Callable[[Any], NDArray[np.intp]]
-    ) -> NDArray[Any]:
-        """Return the labels of the codes that `choose` gives for a basis."""
-        codes = [choose(basis) for basis in self._bases(X)]
-        return self._coding.decode(np.concatenate(codes))
-
-    def predict_certified(self, X: Any, seconds: float | None = None) -> Decoding:
-        """Predict label sets of highest score, with their scores and a proof.
-
-        On trees and forests every label set is proven best. On graphs with cycles, and
-        so for an ensemble, whose label sets are those of MAM, a search goes on where
-        message passing proves nothing, until it has a proof or comes to its limit.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples, or their kernel values with the training examples.
-        seconds : float, optional
-            Longest search for one example. Without it the limit is a number of steps,
-            so that the same examples give the same result every time.
-
-        Returns
-        -------
-        Decoding
-            `labels` as from `predict`, their `score`, a `bound` that no label set
-            exceeds, and `proven`: whether the two agree to rounding.
-
-        Examples
-        --------
-        >>> from spanforest import RandomGraphEnsembleClassifier
-        >>> from spanforest.datasets import make_circle
-        >>> X, Y = make_circle(100, random_state=0)
-        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0).fit(X, Y)
-        >>> bool(clf.predict_certified(X).proven.all())
-        True
-        """
-        check_is_fitted(self)
-        limits = Limits()
-        if seconds is not None:
-            limits = Limits(seconds=check_number("seconds", seconds))
-        factors = self._decoding_factors
-        found = [
-            decode_exactly(factors, self._scores(basis), limits)
-            for basis in self._bases(X)
-        ]
-        labels, score, bound = (np.concatenate(p) for p in zip(*found, strict=True))
-        return Decoding(self._coding.decode(labels), score, bound)
-
-    def predict_topk(self, X: Any, k: int = 5) -> TopLists:
-        """Predict the k label sets of highest score, best first.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples, or their kernel values with the training examples.
-        k : int, default=5
-            How many; all label sets if there are fewer.
-
-        Returns
-        -------
-        TopLists
-            `labels` of shape (n_samples, k, n_labels), values as from `predict`; their
-            `scores`; a `bound` that no other label set exceeds; and `proven`, which
-            tells the label sets that are certain to have their place. On trees and
-            forests all are.
-
-        Examples
-        --------
-        >>> from spanforest import MMCRFClassifier
-        >>> clf = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0)
-        >>> clf = clf.fit([[0], [1], [2]], [[0, 0], [0, 1], [1, 1]])
-        >>> clf.predict_topk([[0]], k=2).labels.tolist()
-        [[[0, 0], [0, 1]]]
-        """
-        check_is_fitted(self)
-        k = check_count("k", k)
-        found = [self._top_lists(basis, k) for basis in self._bases(X)]
-        labels, scores, bound = (np.concatenate(p) for p in zip(*found, strict=True))
-        n, k, n_labels = labels.shape
-        values = self._coding.decode(labels.reshape(n * k, n_labels))
-        return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
-
-    def _decisions(
-        self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
-    ) -> NDArray[np.float64]:
-        """Return the decision function that follows from the margins of a basis."""
-        parts = [margins(basis) for basis in self._bases(X)]
-        return self._margins_to_decisions(
-            [np.concatenate(part) for part in zip(*parts, strict=True)]
-        )
-
-    def _margins_to_decisions(
-        self, margins: list[NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
-        """Turn how well each value of each label does into a decision function."""
-        classes = self._coding.classes
-        if self._coding.is_vector and len(classes[0]) > 2:
-            return margins[0]
-        columns = []
-        for j, (values, margin) in enumerate(zip(classes, margins, strict=True)):
-            if len(values) > 2:
-                raise ValueError(
-                    f"decision_function is defined for labels with two values; label "
-                    f"{j} has {len(values)}. Use predict."
-                )
-            if len(values) == 2:
-                columns.append(margin[:, 1] - margin[:, 0])
-            else:  # never or always seen: no score, only the sign that fits predict
-                sign = 1.0 if values[0] in (1, True) else -1.0
-                columns.append(np.full(len(margin), sign))
-        return columns[0] if self._coding.is_vector else np.column_stack(columns)
 
 
 class MMCRFClassifier(GraphClassifier):
@@ -622,14 +313,6 @@ class MMCRFClassifier(GraphClassifier):
         return self._decisions(
             X, lambda basis: label_margins(factors, self._scores(basis))
         )
-
-
-def find_decoder(name: str) -> Any:
-    """Return the function that decodes scores on a factor graph."""
-    check_option("inference", name, DECODERS)
-    if name == "certified":
-        return decode_exactly
-    return lambda factors, scores: max_product(factors, scores)[0]
 
 
 def relative_gap(model: Model) -> float:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -29,18 +29,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from spanforest import __version__
+from spanforest._classifier import GraphClassifier
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
-from spanforest.mmcrf import GraphClassifier
 
-__all__ = [
-    "FORMAT_VERSION",
-    "ModelFile",
-    "ModelFileError",
-    "describe",
-    "load",
-    "save",
-]
+__all__ = ["FORMAT_VERSION", "ModelFile", "ModelFileError", "describe", "load", "save"]
 
 FORMAT_VERSION = 1
 
@@ -55,41 +48,50 @@ _ALWAYS_ALLOWED = 2**28  # bytes
 
 # What a model may hold besides what skops trusts by itself. A name here may be called
 # on loading, with arguments of the file's choice: classes and pure functions only.
+_TRUSTED_PARTS = {
+    "spanforest.mmcrf": "MMCRFClassifier",
+    "spanforest.ensemble": "RandomGraphEnsembleClassifier",
+    "spanforest._validation": "LabelCoding",
+    "spanforest.graphs": (
+        "LabelGraph independent_labels random_pairing random_spanning_tree "
+        "recursive_random_tree uniform_random_tree"
+    ),
+    "spanforest.kernels": "tanimoto_kernel",
+    "spanforest.baselines._adaboost_mh": "AdaBoostMHClassifier",
+    "spanforest.baselines._multitask": "MultiTaskFeatureClassifier",
+    "spanforest.baselines._svm": "BaggedSVMClassifier PerLabelClassifier",
+    "sklearn.metrics.pairwise": (
+        "additive_chi2_kernel chi2_kernel cosine_similarity laplacian_kernel "
+        "linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel"
+    ),
+    "numpy": "dtype",
+    # not trusted by skops because bad indices crash the process: see _check_parts
+    "scipy.sparse._csc": "csc_array csc_matrix",
+    "scipy.sparse._csr": "csr_array csr_matrix",
+    "sklearn.tree._tree": "Tree",
+}
 _TRUSTED = frozenset(
-    {
-        "spanforest._validation.LabelCoding",
-        "spanforest.baselines._adaboost_mh.AdaBoostMHClassifier",
-        "spanforest.baselines._multitask.MultiTaskFeatureClassifier",
-        "spanforest.baselines._svm.BaggedSVMClassifier",
-        "spanforest.baselines._svm.PerLabelClassifier",
-        "spanforest.ensemble.RandomGraphEnsembleClassifier",
-        "spanforest.graphs.LabelGraph",
-        "spanforest.mmcrf.MMCRFClassifier",
-        # functions that may be a kernel or draw a graph
-        "spanforest.graphs.independent_labels",
-        "spanforest.graphs.random_pairing",
-        "spanforest.graphs.random_spanning_tree",
-        "spanforest.graphs.recursive_random_tree",
-        "spanforest.graphs.uniform_random_tree",
-        "spanforest.kernels.tanimoto_kernel",
-        "sklearn.metrics.pairwise.additive_chi2_kernel",
-        "sklearn.metrics.pairwise.chi2_kernel",
-        "sklearn.metrics.pairwise.cosine_similarity",
-        "sklearn.metrics.pairwise.laplacian_kernel",
-        "sklearn.metrics.pairwise.linear_kernel",
-        "sklearn.metrics.pairwise.polynomial_kernel",
-        "sklearn.metrics.pairwise.rbf_kernel",
-        "sklearn.metrics.pairwise.sigmoid_kernel",
-        # in fitted attributes
-        "builtins.frozenset",
-        "numpy.dtype",
-        # not trusted by skops because bad indices crash the process: checked below
-        "scipy.sparse._csc.csc_array",
-        "scipy.sparse._csc.csc_matrix",
-        "scipy.sparse._csr.csr_array",
-        "scipy.sparse._csr.csr_matrix",
-        "sklearn.tree._tree.Tree",
-    }
+    f"{module}.{name}"
+    for module in _TRUSTED_PARTS
+    for name in _TRUSTED_PARTS[module].split()
+)
+# These hand examples to their trees unchecked, so that no check of a tree is enough.
+_FORESTS = {f"sklearn.ensemble._{name}" for name in ("forest", "gb", "iforest")}
+
+_ADVICE = {
+    "kernel": (
+        "Fit again with the name of a kernel, a kernel function of spanforest.kernels "
+        'or sklearn.metrics.pairwise, or "precomputed".'
+    ),
+    "graph": (
+        "Pass edge lists or LabelGraph objects. Those that fit drew are in graphs_ "
+        "(graph_ of an MMCRFClassifier): set_params(graph=model.graphs_) needs no new "
+        "fit."
+    ),
+}
+_OTHER_ADVICE = (
+    "Replace it, or save the part without it, such as pipeline[-1] or "
+    "search.best_estimator_. joblib saves it, but loading such a file can run any code."
 )
 
 
@@ -110,12 +112,11 @@ class ModelFile(NamedTuple):
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file.
+    """Write a model to a file that `load` reads (needs skops).
 
-    The file is written whole or not at all: it takes the place of an older one only
-    when it is complete. It holds data and names of known classes, no code, so that
-    `load` need not trust where it comes from. Therefore a model that holds a function
-    of your own cannot be saved.
+    The file is written whole or not at all. It holds data and names of known classes,
+    no code, so that `load` need not trust where it comes from. Therefore a model that
+    holds a function of your own cannot be saved.
 
     Parameters
     ----------
@@ -130,12 +131,6 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     ModelFileError
         If the model holds something that `load` would refuse, or if nothing can be
         written at `path`. The message says what to do.
-    ImportError
-        If skops is not installed.
-
-    See Also
-    --------
-    load : Read the model back.
 
     Examples
     --------
@@ -173,15 +168,11 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
 def _check_target(path: Path) -> Path:
     """Return where to write, links followed; refuse what cannot become a file."""
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise ModelFileError(
-            f"the path must name a file; {path} is a folder. Add a file name, such as "
-            f"{path / 'model.spanforest'}."
-        )
     if target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "not an ordinary file"
         raise ModelFileError(
-            f"the path must name an ordinary file; {path} is something else. Choose "
-            "another name."
+            f"the path must name a file; {path} is {what}. Choose another name, such "
+            f"as {path / 'model.spanforest'}."
         )
     if not target.parent.is_dir():
         raise ModelFileError(
@@ -192,19 +183,19 @@ def _check_target(path: Path) -> Path:
 
 
 def _to_payload(model: BaseEstimator) -> bytes:
-    skops_io = _import_skops()
+    dumps, untrusted = _import_skops().dumps, _import_skops().get_untrusted_types
     try:
-        payload = skops_io.dumps(
-            model, compression=zipfile.ZIP_DEFLATED, compresslevel=1
-        )
-        foreign = set(skops_io.get_untrusted_types(data=payload)) - _TRUSTED
+        payload = dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+        foreign = set(untrusted(data=payload)) - _TRUSTED
+        if not foreign:
+            _check_parts(model)
     except Exception as error:  # skops meets a lambda, say, with any kind of error
         _refuse_to_save(model, _unnameable(model), error)
     if foreign:
         found = [(at, part) for at, part in _parts(model) if _name(part) in foreign]
         _refuse_to_save(model, found, f"it needs {_listed(foreign)}")
     if _expanded_bytes(payload) > _allowed_bytes(payload):  # nearly all zeros
-        payload = skops_io.dumps(model)
+        payload = dumps(model)
     return payload
 
 
@@ -222,30 +213,13 @@ def _refuse_to_save(
     model: BaseEstimator, guilty: list[tuple[str, Any]], reason: object
 ) -> NoReturn:
     where, part = guilty[0] if guilty else ("", model)
-    last = where.rpartition(".")[2].partition("[")[0]
+    parameter = where.rpartition(".")[2].partition("[")[0]
     what = f"its {where} is {part!r:.80}" if where else f"{reason!s:.200}"
-    if last == "kernel":
-        advice = (
-            "Fit again with the name of a kernel, a kernel function of "
-            'spanforest.kernels or sklearn.metrics.pairwise, or "precomputed".'
-        )
-    elif last == "graph":
-        advice = (
-            "Pass edge lists or LabelGraph objects. Those that fit drew are in graphs_ "
-            "(graph_ of an MMCRFClassifier): set_params(graph=model.graphs_) needs no "
-            "new fit."
-        )
-    else:
-        advice = (
-            "Replace it, or save the part without it, such as pipeline[-1] or "
-            "search.best_estimator_. joblib saves it, but loading such a file can run "
-            "any code."
-        )
-    error = reason if isinstance(reason, Exception) else None
     raise ModelFileError(
         "a model file holds data, numbers and known classes only, so that loading it "
-        f"runs no code; this {type(model).__name__} cannot be saved: {what}. {advice}"
-    ) from error
+        f"runs no code; this {type(model).__name__} cannot be saved: {what}. "
+        f"{_ADVICE.get(parameter, _OTHER_ADVICE)}"
+    ) from (reason if isinstance(reason, Exception) else None)
 
 
 def _write_whole(path: Path, parts: Iterable[bytes]) -> None:
@@ -268,11 +242,11 @@ def _write_whole(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model from a file of `save`.
+    """Read a model from a file of `save` (needs skops).
 
-    Predictions are those of the saved model, bit for bit, with the same versions of the
-    libraries. Before anything is built from the file, its checksums are compared and
-    the classes it names are looked up in a fixed list.
+    With the same versions of the libraries, predictions are the same to the last bit.
+    Before anything is built from the file, its checksums are compared and the types it
+    names are looked up in a fixed list.
 
     Parameters
     ----------
@@ -289,8 +263,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is not there, not a model, damaged, of a newer format, or asks for
         types outside the list. The message says which, and what to do.
-    ImportError
-        If skops is not installed.
 
     Warns
     -----
@@ -300,15 +272,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     Notes
     -----
     A checksum finds damage, not intent: anybody can write a file with a right one. Such
-    a file can hold a bad model, but it cannot make `load` run its code. The indices in
-    trees, sparse matrices and output graphs are checked, since wrong ones would crash
-    the process; other estimators of scikit-learn are as robust as skops takes them to
-    be.
-
-    See Also
-    --------
-    save : Write a model.
-    describe : Look at a file without loading it.
+    a file can hold a bad model, but not make `load` run its code. Indices in trees,
+    sparse matrices and output graphs are checked, since wrong ones would crash the
+    process; other parts of scikit-learn are trusted as far as skops trusts them.
 
     Examples
     --------
@@ -325,13 +291,21 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     skops_io = _import_skops()
     path = Path(path)
-    header, payload = _read(path)
+    with _open(path) as file:
+        header, payload = _read_header(path, file), file.read()
+    if hashlib.sha256(payload).hexdigest() != header.payload_sha256:
+        raise _damaged(path, "the checksum of its model is wrong")
     _check_archive(path, payload)
     try:
         asked = set(skops_io.get_untrusted_types(data=payload))
     except Exception as error:  # the schema is not what skops writes: any kind of error
-        raise _damaged(path, f"its model cannot be read ({error!r:.200})") from error
-    _refuse_foreign_types(path, asked - _TRUSTED)
+        raise _damaged(path, f"its model cannot be read ({_short(error)})") from error
+    if foreign := asked - _TRUSTED:
+        raise ModelFileError(
+            f"a model file may name types of spanforest, scikit-learn and NumPy that "
+            f"are known to be harmless; {path} asks for {_listed(foreign)}. Nothing of "
+            "it was run. Do not use this file: spanforest.save does not write such."
+        )
     _warn_of_other_version(path, header)
     try:
         with warnings.catch_warnings():  # ours says the same, once for all estimators
@@ -340,17 +314,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         if not isinstance(model, BaseEstimator):
             raise TypeError(f"it holds a {type(model).__name__}, not an estimator")
         _check_parts(model)
-    except Exception as error:
-        there, here = header.versions, _versions()
-        changed = [
-            f"{name} {version} (here: {here[name]})"
-            for name, version in there.items()
-            if name in here and here[name] != version
-        ]
-        cause = f" It was saved with {', '.join(changed)}." if changed else ""
+    except Exception as error:  # what is missing or misplaced can fail in any way
         raise ModelFileError(
-            f"the model in {path} cannot be built: {error!s:.200}.{cause} Use the "
-            "versions it was saved with, or fit the model and save it again."
+            f"the model in {path} cannot be built: {_short(error)}."
+            f"{_changed_versions(header)} Use the versions it was saved with, or fit "
+            "the model and save it again."
         ) from error
     return model
 
@@ -388,37 +356,24 @@ def describe(path: str | os.PathLike[str]) -> ModelFile:
     >>> found.model, found.versions["spanforest"]
     ('spanforest.mmcrf.MMCRFClassifier', '0.1.0')
     """
-    return _read(Path(path), header_only=True)[0]
+    path = Path(path)
+    with _open(path) as file:
+        return _read_header(path, file)
 
 
-def _read(path: Path, *, header_only: bool = False) -> tuple[ModelFile, bytes]:
-    """Read a file whose header is intact and whose size is right; check its payload."""
+def _open(path: Path) -> BinaryIO:
     if not path.is_file():
-        is_there = "is not an ordinary file" if path.exists() else "does not exist"
+        what = "is not an ordinary file" if path.exists() else "does not exist"
         raise ModelFileError(
-            f"load needs a model file written by spanforest.save; {path} {is_there}. "
-            "Check the path."
+            f"expected a model file written by spanforest.save; {path} {what}. Check "
+            "the path."
         )
-    with open(path, "rb") as file:
-        line, digest = file.readline(_LONGEST_HEADER), file.read(_DIGEST_LINE)
-        header = _read_header(path, line, digest)
-        start = file.tell()
-        n_bytes = file.seek(0, os.SEEK_END) - start
-        if n_bytes != header.payload_bytes:
-            raise _damaged(
-                path,
-                f"its model should have {header.payload_bytes} bytes and has {n_bytes}",
-            )
-        if header_only:
-            return header, b""
-        file.seek(start)
-        payload = file.read()
-    if hashlib.sha256(payload).hexdigest() != header.payload_sha256:
-        raise _damaged(path, "the checksum of its model is wrong")
-    return header, payload
+    return open(path, "rb")
 
 
-def _read_header(path: Path, line: bytes, digest: bytes) -> ModelFile:
+def _read_header(path: Path, file: BinaryIO) -> ModelFile:
+    """Read the first two lines; compare the size of the rest with what they say."""
+    line, digest = file.readline(_LONGEST_HEADER), file.read(_DIGEST_LINE)
     if not line.startswith(_MAGIC):
         raise ModelFileError(
             f"{path} is not a spanforest model file: {_looks_like(line)}. Pass a file "
@@ -439,6 +394,10 @@ def _read_header(path: Path, line: bytes, digest: bytes) -> ModelFile:
     found = ModelFile(*map(header.get, ModelFile._fields))
     if version != FORMAT_VERSION or not _is_sound(found):
         raise _damaged(path, "its header lacks something")
+    n_bytes = os.fstat(file.fileno()).st_size - file.tell()
+    if n_bytes != found.payload_bytes:
+        expected = f"its model should have {found.payload_bytes} bytes"
+        raise _damaged(path, f"{expected} and has {n_bytes}")
     return found
 
 
@@ -465,7 +424,7 @@ def _check_archive(path: Path, payload: bytes) -> None:
     try:
         n_bytes = _expanded_bytes(payload)
     except Exception as error:  # zipfile has many ways to fail
-        raise _damaged(path, f"its model is no archive ({error!s:.200})") from error
+        raise _damaged(path, f"its model is no archive ({_short(error)})") from error
     if n_bytes > allowed:
         raise ModelFileError(
             f"the model in {path} would unpack from {len(payload)} to {n_bytes} bytes; "
@@ -503,26 +462,26 @@ def _expanded_bytes(archive: bytes, *, nested: bool = False) -> int:
     return n_bytes
 
 
-def _refuse_foreign_types(path: Path, foreign: set[str]) -> None:
-    if foreign:
-        raise ModelFileError(
-            f"a model file may name types of spanforest, scikit-learn and NumPy that "
-            f"are known to be harmless; {path} asks for {_listed(foreign)}. Nothing of "
-            "it was run. spanforest.save does not write such files: do not use this "
-            "one unless you know who made it and why; ask for another."
-        )
-
-
 def _warn_of_other_version(path: Path, header: ModelFile) -> None:
     name = "scikit-learn"
     there, here = header.versions.get(name, "?"), _versions()[name]
     if there != here:
         warnings.warn(
-            f"{path} was saved with scikit-learn {there}; this is scikit-learn "
-            f"{here}. Compare some predictions, or fit the model and save it again.",
+            f"{path} was saved with {name} {there}; this is {name} {here}. Compare "
+            "some predictions, or fit the model and save it again.",
             UserWarning,
             stacklevel=3,
         )
+
+
+def _changed_versions(header: ModelFile) -> str:
+    here = _versions()
+    changed = [
+        f"{name} {version} (here: {here[name]})"
+        for name, version in header.versions.items()
+        if here.get(name, version) != version
+    ]
+    return f" It was saved with {', '.join(changed)}." if changed else ""
 
 
 # --- what a model is made of ---------------------------------------------------------
@@ -535,12 +494,15 @@ def _check_parts(model: BaseEstimator) -> None:
             _check_classifier(part)
         elif isinstance(part, LabelGraph):
             again = LabelGraph(part.n_labels, part.edges)
-            if again != part or vars(part).keys() != vars(again).keys():
+            if again != part or again.n_components != part.n_components:
                 raise ValueError(f"{where} is no graph")
         elif sparse.issparse(part):
             part.check_format(full_check=True)
-        elif isinstance(part, BaseEstimator) and "tree_" in vars(part):
-            _check_tree(part.tree_, part.n_features_in_)
+        elif isinstance(part, BaseEstimator):
+            if type(part).__module__ in _FORESTS:
+                raise ValueError(f"a {type(part).__name__} cannot be checked")
+            if type(tree := vars(part).get("tree_")).__name__ == "Tree":
+                _check_tree(tree, part.n_features_in_)
 
 
 def _check_classifier(model: GraphClassifier) -> None:
@@ -549,11 +511,8 @@ def _check_classifier(model: GraphClassifier) -> None:
     n_values = model._coding.n_values
     is_ensemble = isinstance(model, RandomGraphEnsembleClassifier)
     for member in model.estimators_ if is_ensemble else [model]:
-        if (
-            not np.array_equal(member._coding.n_values, n_values)
-            or member.graph_.n_labels != len(n_values)
-            or n_values.min() < 1
-        ):
+        fits = np.array_equal(member._coding.n_values, n_values)
+        if not fits or member.graph_.n_labels != len(n_values) or min(n_values) < 1:
             raise ValueError("its graph and its labels do not fit together")
     factors = model._consensus_factors if is_ensemble else model._factors
     n_columns = model._weights.shape[1]
@@ -652,3 +611,8 @@ def _listed(names: Iterable[str]) -> str:
     names = sorted(names)
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(f"{name[:80]!r}" for name in names[:5]) + more
+
+
+def _short(error: Exception) -> str:
+    """Return what an error says, short and printable, for the same reason."""
+    return "".join(c if c.isprintable() else " " for c in str(error)[:200])

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._classifier import GraphClassifier
 from spanforest.cli._options import Aggregation, bad_option
 from spanforest.ensemble import RandomGraphEnsembleClassifier
-from spanforest.mmcrf import GraphClassifier
 from spanforest.persistence import load
 
 if TYPE_CHECKING:

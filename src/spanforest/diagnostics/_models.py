@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from spanforest._classifier import GraphClassifier
 from spanforest._validation import read_labels
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.factors import FactorGraph
-from spanforest.mmcrf import GraphClassifier
 
 
 def final_step(model: Any, X: Any = None) -> tuple[Any, Any]:

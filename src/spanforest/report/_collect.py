@@ -393,11 +393,7 @@ def circumstance_facts(rows: Sequence[Row]) -> tuple[Fact, ...]:
         Fact("Commit", ", ".join(sorted(commits))),
         Fact(
             "Versions",
-            # no line break between a name and its version
-            ", ".join(
-                f"{p}\N{NO-BREAK SPACE}{' and '.join(sorted(versions[p]))}"
-                for p in packages
-            ),
+            ", ".join(f"{p} {' and '.join(sorted(versions[p]))}" for p in packages),
         ),
     )
     return tuple(fact for fact in facts if fact.text)

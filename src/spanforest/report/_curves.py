@@ -66,7 +66,7 @@ class Panel(NamedTuple):
         return Scale(max(middle - half, 0.0), min(middle + half, 100.0), self.n_trees)
 
     def data(self) -> dict[str, Any]:
-        """Give what the script of the page needs: places and texts, nothing to round."""
+        """Give places and texts to the script of the page, which rounds nothing."""
         scale = self.scale
         sizes = range(1, self.n_trees + 1)
         curves = [*self.curves.values(), np.full(self.n_trees, self.member)]

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._classifier import GraphClassifier
 from spanforest.diagnostics import Couplings, edge_couplings, label_frequencies
 from spanforest.diagnostics._models import final_step, names_of
 from spanforest.experiments._render import Block, Entry, Line
-from spanforest.mmcrf import GraphClassifier
 from spanforest.persistence import load
 
 

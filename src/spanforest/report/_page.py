@@ -27,6 +27,7 @@ from spanforest.report._models import LabelGraph
 from spanforest.report._sections import (
     PROTOCOL_TITLES,
     protocol_section,
+    section_id,
 )
 from spanforest.report._tables import html_table, notes_list, scroll_box
 
@@ -178,7 +179,8 @@ def _contents(runs: Sequence[Run], graphs: Sequence[LabelGraph]) -> Html:
     links = [("data", "Data sets")]
     for run in runs:
         protocol = run.settings.protocol
-        links.append((f"protocol-{protocol}", PROTOCOL_TITLES.get(protocol, protocol)))
+        title = PROTOCOL_TITLES.get(protocol, protocol)
+        links.append((section_id(run, "protocol"), title))
     links += [("graphs", "Label graphs")] if graphs else []
     items = (element("li", element("a", text, href=f"#{id_}")) for id_, text in links)
     return element("nav", element("ul", *items), aria_label="Contents")

@@ -1,5 +1,6 @@
 """What the page says about one protocol: scores, curves, ranks, time and training."""
 
+import re
 from collections.abc import Sequence
 
 from spanforest.experiments import (
@@ -39,7 +40,7 @@ def protocol_section(run: Run, panels: list[Panel]) -> Html:
         left_out = f"Left out, under other settings: {'; '.join(run.left_out)}."
     return element(
         "section",
-        element("h2", title, id=f"protocol-{protocol}"),
+        element("h2", title, id=section_id(run, "protocol")),
         element("p", f"{settings.capitalize()}. {explanation}"),
         element("p", left_out, class_="notice") if left_out else None,
         element(
@@ -81,14 +82,16 @@ def _hint(text: str) -> Html:
     return element("span", f" {text}", class_="live", hidden=True)
 
 
-def _title(run: Run, part: str, measure: str = "") -> str:
-    return "-".join(filter(None, (part, run.settings.protocol, measure)))
+def section_id(run: Run, part: str, measure: str = "") -> str:
+    """Give the id of a part of a section; spaces would make it two."""
+    words = filter(None, (part, run.settings.protocol, measure))
+    return re.sub(r"[^\w-]+", "-", "-".join(words))
 
 
 def _scores(run: Run) -> list[Html | None]:
     layout = performance_table(run.folds, run.settings.protocol).layout()
     parts: list[Html | None] = [
-        element("h3", "Scores", id=_title(run, "scores")),
+        element("h3", "Scores", id=section_id(run, "scores")),
         element(
             "p",
             "Table 2 of the paper: mean and deviation over folds, in per cent; the "
@@ -99,7 +102,7 @@ def _scores(run: Run) -> list[Html | None]:
     for number, (measure, block) in enumerate(
         zip(MEASURES, layout.blocks, strict=True)
     ):
-        label = _title(run, "scores", measure)
+        label = section_id(run, "scores", measure)
         heading = element("h4", block.title, id=label)
         parts.append(_of_measure(number, heading, html_table(block, label)))
     return [*parts, notes_list(layout.notes)]
@@ -110,7 +113,7 @@ def _curves(run: Run, panels: list[Panel]) -> list[Html | None]:
     if not found:
         return []
     parts: list[Html | None] = [
-        element("h3", "Learning curves", id=_title(run, "curves")),
+        element("h3", "Learning curves", id=section_id(run, "curves")),
         element(
             "p",
             "Score in per cent of the first 1, 2, … members of the ensembles against "
@@ -131,7 +134,7 @@ def _curves(run: Run, panels: list[Panel]) -> list[Html | None]:
 
 
 def _ranks(run: Run) -> list[Html | None]:
-    heading = element("h3", "Average ranks", id=_title(run, "ranks"))
+    heading = element("h3", "Average ranks", id=section_id(run, "ranks"))
     if len(run.datasets) < 2 or len(run.methods) < 3:
         return []
     explanation = element(
@@ -154,7 +157,7 @@ def _ranks(run: Run) -> list[Html | None]:
 def _rank_parts(run: Run, measure: str) -> Sequence[Html | None]:
     comparison = compare_ranks(run.folds, measure, run.settings.protocol)
     layout = comparison.layout()
-    label = _title(run, "ranks", measure)
+    label = section_id(run, "ranks", measure)
     return (
         element("h4", display_name(measure), id=label),
         scroll_box(rank_diagram(comparison), label, "diagram"),
@@ -175,7 +178,7 @@ def _seconds(run: Run) -> list[Html]:
     block = seconds_block(run)
     if block is None:
         return []
-    label = _title(run, "seconds")
+    label = section_id(run, "seconds")
     return [
         element("h3", "Seconds", id=label),
         element(
@@ -191,7 +194,7 @@ def _gaps(run: Run) -> list[Html]:
     block = gap_block(run)
     if block is None:
         return []
-    label = _title(run, "gaps")
+    label = section_id(run, "gaps")
     return [
         element("h3", "Duality gaps", id=label),
         element(
@@ -207,7 +210,7 @@ def _parameters(run: Run) -> Html | None:
     block = parameter_block(run)
     if block is None:
         return None
-    label = _title(run, "parameters")
+    label = section_id(run, "parameters")
     has_width = any("width" in (row.get("params") or {}) for row in run.folds)
     explanation = (
         "In how many folds, where they differ. With a width the kernel is Gaussian; "
