@@ -170,7 +170,7 @@ def test_variances_keep_their_digits_under_large_equal_scores():
 def test_parts_of_the_examples_add_up(monkeypatch):
     fitted = ensemble().fit(X, Y)
     whole = diversity_curve(fitted, X, Y), reconstruction_gap(fitted, X, Y)
-    monkeypatch.setattr("spanforest.mmcrf.CHUNK_CELLS", 300)
+    monkeypatch.setattr("spanforest._classifier.CHUNK_CELLS", 300)
     assert_allclose(diversity_curve(fitted, X, Y), whole[0], atol=1e-12)
     assert_allclose(reconstruction_gap(fitted, X, Y), whole[1], atol=1e-12)
 

@@ -354,7 +354,7 @@ def test_prediction_in_chunks_is_prediction_at_once(monkeypatch):
     fitted = ensemble(3).fit(X, Y)
     whole = [fitted.predict(X_new, aggregation) for aggregation in AGGREGATIONS]
     decisions = fitted.decision_function(X_new)
-    monkeypatch.setattr("spanforest.mmcrf.CHUNK_CELLS", 100)
+    monkeypatch.setattr("spanforest._classifier.CHUNK_CELLS", 100)
     for aggregation, expected in zip(AGGREGATIONS, whole, strict=True):
         assert_array_equal(fitted.predict(X_new, aggregation), expected)
     assert_allclose(fitted.decision_function(X_new), decisions, atol=1e-12)

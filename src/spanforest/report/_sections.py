@@ -146,12 +146,20 @@ def _ranks(run: Run) -> list[Html | None]:
     for number, measure in enumerate(MEASURES):
         try:
             parts = _rank_parts(run, measure)
-        except (ValueError, ImportError) as error:
-            # too little in common for this measure, or an extra is not installed
-            reason = element("p", f"No comparison: {error}", class_="notice")
-            parts = [element("h4", display_name(measure)), reason]
+        except ValueError:
+            parts = _no_ranks(
+                measure,
+                "fewer than 3 methods have a score of all folds on every data set.",
+            )
+        except ImportError as error:
+            parts = _no_ranks(measure, str(error))
         diagrams.append(_of_measure(number, *parts))
     return [heading, explanation, *diagrams]
+
+
+def _no_ranks(measure: str, reason: str) -> Sequence[Html | None]:
+    notice = element("p", f"No comparison: {reason}", class_="notice")
+    return element("h4", display_name(measure)), notice
 
 
 def _rank_parts(run: Run, measure: str) -> Sequence[Html | None]:

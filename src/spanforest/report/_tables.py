@@ -7,6 +7,7 @@ from spanforest.experiments._render import Block, Entry, Line
 from spanforest.report._html import Html, element, together
 
 _MANY = 10  # columns; tables with more are set smaller in print
+_LONG = 300  # letters; an unfinished run has a place for every cell
 
 
 def html_table(block: Block, label: str, second: str = "paper") -> Html:
@@ -75,10 +76,19 @@ def scroll_box(content: Html, label: str, kind: str = "") -> Html:
 
 
 def notes_list(notes: tuple[str, ...]) -> Html | None:
-    """Give the notes under a table."""
+    """Give the notes under a table; a long list of places is folded away."""
     if not notes:
         return None
-    return element("ul", *(element("li", note) for note in notes), class_="notes")
+    return element(
+        "ul", *(element("li", _note(note)) for note in notes), class_="notes"
+    )
+
+
+def _note(note: str) -> str:
+    if len(note) <= _LONG or not note.startswith("†"):
+        return note
+    text, _, places = note.rpartition(": ")
+    return element("details", element("summary", text), element("p", places))
 
 
 def _line(line: Line, second: str, are_text: Sequence[bool]) -> Html:
