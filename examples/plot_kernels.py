@@ -1,0 +1,89 @@
+"""
+Kernels: by name, your own matrix, and more examples than a matrix holds
+========================================================================
+
+A kernel decides what "similar examples" means. The name of one is enough; a matrix of
+your own takes its place; and where the matrix would be too large, features that
+approximate it do.
+"""
+
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+
+from spanforest import RandomGraphEnsembleClassifier
+from spanforest.datasets import make_circle
+from spanforest.metrics import multilabel_accuracy
+
+X, Y = make_circle(1200, n_labels=10, random_state=0)
+X = X[:, :2]  # without the constant: the classifier has an intercept
+train, test = np.arange(400), np.arange(600, 1200)
+settings = {"n_estimators": 10, "tol": 0.05, "random_state": 0, "n_jobs": 2}
+
+# %%
+# By name
+# -------
+# The labels are unions of half-planes: a linear kernel cannot bend around them, a
+# Gaussian one can.
+
+kernels = {
+    "linear": {"kernel": "linear"},
+    "poly, degree 2": {"kernel": "poly", "degree": 2},
+    "rbf, gamma 0.5": {"kernel": "rbf", "gamma": 0.5},
+    "rbf, gamma 5": {"kernel": "rbf", "gamma": 5.0},
+}
+for name, kernel in kernels.items():
+    ensemble = RandomGraphEnsembleClassifier(**settings, **kernel)
+    score = ensemble.fit(X[train], Y[train]).score(X[test], Y[test])
+    print(f"{name:<16} {score:.1%} of the label sets right")
+
+# %%
+# Your own matrix
+# ---------------
+# A precomputed kernel: training takes the square matrix, prediction the values between
+# new and training examples. The predictions are those of the same kernel by name.
+
+K = rbf_kernel(X, gamma=5.0)
+own = RandomGraphEnsembleClassifier(kernel="precomputed", **settings)
+own.fit(K[np.ix_(train, train)], Y[train])
+same = own.predict(K[np.ix_(test, train)]) == ensemble.predict(X[test])
+print(f"equal predictions: {same.all()}")
+
+# %%
+# More examples than a matrix holds
+# ---------------------------------
+# Nystroem's features approximate the kernel by its values with a few examples. Then
+# the linear form is trained, whose cost grows with the examples, not with their square.
+
+sizes = (10, 20, 40, 80)
+scores, seconds = [], []
+for size in sizes:
+    pipeline = make_pipeline(
+        Nystroem(gamma=5.0, n_components=size, random_state=0),
+        RandomGraphEnsembleClassifier(**settings),
+    )
+    start = time.perf_counter()
+    pipeline.fit(X[:600], Y[:600])
+    seconds.append(time.perf_counter() - start)
+    scores.append(100 * multilabel_accuracy(Y[test], pipeline.predict(X[test])))
+
+exact = RandomGraphEnsembleClassifier(kernel="rbf", gamma=5.0, **settings)
+exact_score = 100 * exact.fit(X[:600], Y[:600]).score(X[test], Y[test])
+
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+ax.plot(sizes, scores, "o-", label="Nystroem features, linear form")
+ax.axhline(exact_score, color="#222222", linestyle="--", label="exact kernel")
+ax.set(
+    xlabel="Number of features",
+    ylabel="Multilabel accuracy (%)",
+    xscale="log",
+    xticks=sizes,
+    xticklabels=sizes,
+)
+ax.minorticks_off()
+ax.legend(frameon=False)
+plt.show()

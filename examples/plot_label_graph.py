@@ -1,0 +1,87 @@
+"""
+The label graph, and why a label was predicted
+==============================================
+
+The members' trees together form the *consensus graph*, on which MAM decides. Its edges
+say which labels attract and which repel each other; a prediction can be taken apart
+into what each edge said.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from spanforest import RandomGraphEnsembleClassifier
+from spanforest.diagnostics import edge_couplings, explain
+from spanforest.plots import LabelGraphDisplay
+
+# %%
+# Some weather
+# ------------
+# Labels with names we can judge. Warmth and wetness decide them, but are only measured
+# with errors: what one label says about them helps to predict the others. The columns
+# of a DataFrame name the labels.
+
+rng = np.random.default_rng(0)
+warmth, wetness = rng.normal(size=(2, 800))
+days = pd.DataFrame(
+    {
+        "temperature": warmth + 0.5 * rng.normal(size=800),
+        "humidity": wetness + 0.5 * rng.normal(size=800),
+    }
+)
+labels = pd.DataFrame(
+    {
+        "sun": wetness < 0.2,
+        "rain": (wetness > 0.6) & (warmth > -0.8),
+        "snow": (wetness > 0.3) & (warmth < -0.8),
+        "ice": warmth < -1,
+        "swimming": (warmth > 0.6) & (wetness < 0.4),
+        "umbrella": wetness > 0.5,
+        "heating": warmth < -0.3,
+    }
+).astype(int)
+
+X_train, Y_train = days[:500], labels[:500]
+ensemble = RandomGraphEnsembleClassifier(20, kernel="rbf", random_state=0, n_jobs=2)
+ensemble.fit(X_train, Y_train)
+print(f"All seven labels right on {ensemble.score(days[500:], labels[500:]):.0%}.")
+
+# %%
+# A tree and the consensus graph
+# ------------------------------
+# One member knows six pairs of labels. Twenty members know all 21.
+
+figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+for ax, model, title in (
+    (axes[0], ensemble.estimators_[0], "One member"),
+    (axes[1], ensemble, "Consensus of 20 members"),
+):
+    LabelGraphDisplay.from_estimator(model, X_train, Y_train, ax=ax)
+    ax.set_title(title)
+
+# %%
+# The same in numbers: the three strongest couplings.
+
+couplings = edge_couplings(ensemble, X_train, Y_train)
+strongest = np.argsort(-np.abs(couplings.strength))[:3]
+for (u, v), strength in zip(
+    couplings.edges[strongest], couplings.strength[strongest], strict=True
+):
+    print(f"{labels.columns[u]:>9} and {labels.columns[v]:<9} {strength:+.2f}")
+
+# %%
+# One prediction
+# --------------
+# Take the new day whose prediction was closest. For each label, the closest decision
+# first: by how much its value beats the other one, and which neighbours spoke for (+)
+# and against (-) it.
+
+new_days = days[500:]
+margins = np.abs(ensemble.decision_function(new_days)).min(axis=1)
+closest = new_days.iloc[[margins.argmin()]]
+print(closest.round(2).to_string(index=False))
+
+explanation = explain(ensemble, closest)
+print(explanation.describe(n_labels=3))
+print("\nNo label set scores higher:", explanation.is_proven)
