@@ -120,7 +120,14 @@ def fails(capsys):
 
 
 def predictions(ok, *args):
-    return pd.read_csv(io.StringIO(ok("predict", *args)))
+    """The predicted labels, or their scores where these were asked for."""
+    frame = pd.read_csv(io.StringIO(ok("predict", *args)))
+    if "--scores" not in args:
+        return frame
+    scores = frame.filter(regex=" score$")
+    labels = frame.drop(columns=scores.columns)
+    assert list(scores.columns) == [f"{name} score" for name in labels.columns]
+    return scores.set_axis(labels.columns, axis="columns")
 
 
 def reference(**params):
@@ -292,10 +299,17 @@ def test_every_output_format_holds_the_same_predictions(ok, songs, suffix, optio
             found = pd.DataFrame(
                 archive["scores" if option else "Y"], columns=archive["label_names"]
             )
-    elif suffix == ".parquet":
+            assert sorted(archive) == sorted(
+                ["Y", "label_names", *(["scores"] if option else [])]
+            )
+            pd.testing.assert_frame_equal(found, shown)
+            return
+    if suffix == ".parquet":
         found = pd.read_parquet(name)
     else:
         found = pd.read_csv(name, sep="\t" if suffix == ".tsv" else ",")
+    if option:
+        found = found.filter(regex=" score$").set_axis(shown.columns, axis="columns")
     pd.testing.assert_frame_equal(found, shown)
 
 

@@ -40,7 +40,8 @@ def predict(
         bool,
         typer.Option(
             "--scores",
-            help="Instead of labels give how strongly each is predicted to be on.",
+            help="Add how strongly each label is predicted to be on, in columns "
+            "named 'LABEL score'.",
         ),
     ] = False,
     aggregation: OtherAggregationOption = None,
@@ -65,33 +66,45 @@ def predict(
     dataset = read_for_model(
         Request(data, labels, format=format), trained, with_labels=False
     )
-    found = trained.scores(dataset) if scores else trained.predict(dataset)
+    found = {"Y": trained.predict(dataset)}
+    if scores:
+        found["scores"] = trained.scores(dataset)
     if output is None:
         _write_csv(found, trained.label_names, sys.stdout)
         return
     with whole_file(output) as path:
-        _write(found, trained.label_names, path, "scores" if scores else "Y")
+        _write(found, trained.label_names, path)
 
 
-def _write(found: Any, names: tuple[str, ...], path: Path, key: str) -> None:
+def _write(found: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
     import numpy as np
-    import pandas
 
     if path.suffix == ".npz":
-        if found.dtype.kind == "O":  # would be pickled, and never be read again
-            found = found.astype(str)
-        np.savez(path, **{key: found, "label_names": np.array(names)})
+        arrays = {
+            # objects would be pickled, and never be read again
+            key: array.astype(str) if array.dtype.kind == "O" else array
+            for key, array in found.items()
+        }
+        np.savez(path, label_names=np.array(names), **arrays)
     elif path.suffix == ".parquet":
-        frame = pandas.DataFrame(found, columns=list(names))
-        frame.infer_objects().to_parquet(path, index=False)
+        _frame(found, names).to_parquet(path, index=False)
     else:
         _write_csv(found, names, path, "\t" if path.suffix == ".tsv" else ",")
 
 
 def _write_csv(
-    found: Any, names: tuple[str, ...], target: Any, separator: str = ","
+    found: dict[str, Any], names: tuple[str, ...], target: Any, separator: str = ","
 ) -> None:
+    frame = _frame(found, names)
+    frame.to_csv(target, index=False, sep=separator, lineterminator="\n")
+
+
+def _frame(found: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """Give a table with a column per label and, with scores, a second one."""
     import pandas
 
-    frame = pandas.DataFrame(found, columns=list(names))
-    frame.to_csv(target, index=False, sep=separator, lineterminator="\n")
+    frame = pandas.DataFrame(found["Y"], columns=list(names)).infer_objects()
+    if "scores" not in found:
+        return frame
+    titles = [f"{name} score" for name in names]
+    return frame.join(pandas.DataFrame(found["scores"], columns=titles))

@@ -201,7 +201,7 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     from sklearn.pipeline import Pipeline
 
     from spanforest.cli._model import named_matrix
-    from spanforest.diagnostics import edge_couplings
+    from spanforest.diagnostics import edge_couplings, label_frequencies
 
     X = dataset.K if dataset.X is None else dataset.X
     names = tuple(map(str, dataset.feature_names)) or None
@@ -211,10 +211,11 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     model.fit(inputs, labels)
     classifier.set_params(verbose=0)
     # scikit-learn keeps neither the names of sparse features nor the examples, which
-    # `inspect` would need
+    # `inspect` and `report` would need
     if sparse.issparse(X) and names is not None:
         model.sparse_feature_names_ = names
     model.couplings_ = edge_couplings(model, inputs, labels)._asdict()
+    model.label_frequencies_ = label_frequencies(labels)
     return model
 
 
