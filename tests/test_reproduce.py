@@ -1,0 +1,396 @@
+"""The command ``spanforest reproduce``, from its arguments to its files."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+import spanforest.datasets
+from spanforest.cli import _reproduce, main
+from spanforest.datasets import Dataset, load_dataset, make_circle
+from spanforest.experiments import MEASURES, RowFile, _run
+from spanforest.experiments._methods import LEARNERS
+from spanforest.experiments._paper import TABLE_2
+from spanforest.experiments._protocols import PROTOCOLS
+
+
+@pytest.fixture
+def small_circles(monkeypatch):
+    """Circles of 60 examples instead of 1000, and few candidates to choose from."""
+
+    def load(name, data_home=None):
+        if not name.startswith("circle"):
+            return load_dataset(name, data_home)
+        n_labels = int(name.removeprefix("circle")) // 2
+        X, Y = make_circle(60, n_labels, random_state=0)
+        return Dataset(name, Y, X)
+
+    monkeypatch.setattr(spanforest.datasets, "load_dataset", load)
+    monkeypatch.setattr(_run, "load_dataset", load)
+    monkeypatch.setattr(_run, "CHOICE_FOLDS", 2)
+    for name, protocol in list(PROTOCOLS.items()):
+        families = {
+            key: family._replace(candidates=family.candidates[:2])
+            for key, family in protocol.families.items()
+        }
+        monkeypatch.setitem(PROTOCOLS, name, protocol._replace(families=families))
+    monkeypatch.delenv("SPANFOREST_DATA", raising=False)
+    _run._load.cache_clear()
+    yield
+    _run._load.cache_clear()
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Drawing takes longer than all the rest."""
+    monkeypatch.setattr(_reproduce, "_figures", lambda *_: iter(()))
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Names of the learners that are fitted from now on."""
+    names = []
+
+    def wrap(name, make):
+        def logged(*args):
+            names.append(name)
+            return make(*args)
+
+        return logged
+
+    for name, make in list(LEARNERS.items()):
+        monkeypatch.setitem(LEARNERS, name, wrap(name, make))
+    return names
+
+
+@pytest.fixture
+def reproduce(tmp_path, capsys):
+    """Run the command; gives exit code, stdout and the lines of stderr."""
+
+    def call(*args, out=tmp_path / "results"):
+        code = main(["reproduce", "--out", str(out), *args])
+        said = capsys.readouterr()
+        return code, said.out, said.err.splitlines()
+
+    return call
+
+
+SMALL = ("--datasets", "circle10", "--methods", "svm,mam", "--quick", "--trees", "3")
+
+
+@pytest.mark.slow
+def test_the_paper_s_tables_and_figure_are_made(reproduce, small_circles, tmp_path):
+    code, said, errors = reproduce(*SMALL)
+
+    assert (code, errors) == (0, [])
+    out = tmp_path / "results"
+    assert {path.name for path in out.iterdir()} == {
+        "rows.jsonl",
+        *(f"table{n}.{kind}" for n in (1, 2) for kind in ("md", "tex", "csv")),
+        *(f"figure1.{kind}" for kind in ("png", "svg")),
+    }
+    assert all(path.stat().st_size > 100 for path in out.iterdir())
+    assert (out / "figure1.png").read_bytes().startswith(b"\x89PNG")
+    for measure in MEASURES:
+        for method in ("svm", "mam"):
+            printed = f"{TABLE_2[measure]['circle10', method].mean:.1f}"
+            assert printed in said
+            for kind in ("md", "tex", "csv"):
+                assert printed in (out / f"table2.{kind}").read_text()
+    assert "quick run, not comparable with the paper" in " ".join(said.split())
+    assert str(out) in said
+
+
+def test_tables_hold_the_means_of_the_rows(
+    reproduce, small_circles, no_figures, tmp_path
+):
+    reproduce(*SMALL)
+
+    rows = RowFile(tmp_path / "results" / "rows.jsonl").read()
+    folds = [row for row in rows if row["kind"] == "fold"]
+    assert len(folds) == 4
+    with open(tmp_path / "results" / "table2.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    means = {(line["measure"], line["method"]): float(line["mean"]) for line in lines}
+    for measure in MEASURES:
+        for method in ("svm", "mam"):
+            scores = [
+                100 * row["scores"][measure] for row in folds if row["method"] == method
+            ]
+            assert means[measure, method] == pytest.approx(sum(scores) / 2)
+    for row in folds:
+        assert row["quick"]
+        assert row["n_trees"] == (3 if row["method"] == "mam" else None)
+
+
+def test_a_second_run_repeats_nothing_and_says_the_same(
+    reproduce, small_circles, no_figures, fits, tmp_path
+):
+    first = reproduce(*SMALL)
+    assert fits
+    fits.clear()
+    rows = (tmp_path / "results" / "rows.jsonl").read_bytes()
+
+    assert reproduce(*SMALL) == first
+    assert fits == []
+    assert (tmp_path / "results" / "rows.jsonl").read_bytes() == rows
+
+
+def test_names_may_be_written_as_one_likes(
+    reproduce, small_circles, no_figures, fits, tmp_path
+):
+    code, _, errors = reproduce(
+        *("--datasets", " Circle10 , circle10,", "--methods", "MTL,mtl", "--quick")
+    )
+    assert (code, errors) == (0, [])
+    rows = RowFile(tmp_path / "results" / "rows.jsonl").read()
+    assert {(row["dataset"], row.get("method")) for row in rows} == {
+        ("circle10", None),
+        ("circle10", "mtl"),
+    }
+
+
+def test_what_is_missing_is_said_and_the_others_are_done(
+    reproduce, small_circles, no_figures, tmp_path
+):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    code, said, errors = reproduce(
+        *("--datasets", "cal500,circle10", "--methods", "mtl", "--quick"),
+        *("--data-home", str(empty)),
+    )
+
+    assert code == 1
+    assert len(errors) == 1
+    assert errors[0].startswith(f"spanforest: The data set cal500 is not in {empty}.")
+    assert "Circle10" in said
+    rows = RowFile(tmp_path / "results" / "rows.jsonl").read()
+    assert {row["dataset"] for row in rows} == {"circle10"}
+
+
+def test_a_damaged_data_set_does_not_stop_the_others(
+    reproduce, small_circles, no_figures, tmp_path
+):
+    (tmp_path / "cal500.npz").write_bytes(b"not an archive")
+    code, said, errors = reproduce(
+        *("--datasets", "cal500,circle10", "--methods", "mtl", "--quick"),
+        *("--data-home", str(tmp_path)),
+    )
+    assert (code, len(errors)) == (1, 1)
+    assert "cal500.npz" in errors[0]
+    assert "Circle10" in said
+
+
+def test_without_any_data_set_nothing_is_written(reproduce, small_circles, tmp_path):
+    code, said, errors = reproduce("--datasets", "cal500,fingerprint")
+    assert (code, said) == (1, "")
+    assert [line.split()[0] for line in errors] == ["spanforest:"] * 3
+    assert "none of the data sets" in errors[-1]
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--datasets", "circle10,mnist"), "circle10, .*; got 'mnist'"),
+        (("--methods", "svm,lstm"), "svm, bagging, .*; got 'lstm'"),
+        (("--methods", "forest"), "protocol 'paper' .*; got 'forest'"),
+        (("--protocol", "fast"), "'fast' is not one of"),
+        (("--methods", " , "), "names with commas"),
+        (("--datasets", ""), "names with commas"),
+        (("--trees", "0"), "--trees"),
+        (("--folds", "1"), "--folds"),
+        (("--jobs", "0"), "--jobs"),
+        (("--seed", "-1"), "--seed"),
+        (("--seed", str(2**32)), r"seed must be less than 2\*\*32"),
+    ],
+)
+def test_bad_usage_is_one_line_and_nothing_is_written(
+    reproduce, small_circles, fits, tmp_path, args, message
+):
+    code, said, errors = reproduce(*args)
+
+    assert (code, said, fits) == (2, "", [])
+    assert len(errors) == 1
+    assert re.search(message, errors[0])
+    assert "reproduce --help" in errors[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_usage_is_checked_before_any_data_set_is_read(reproduce, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("read")
+
+    monkeypatch.setattr(spanforest.datasets, "load_dataset", refuse)
+    assert reproduce("--methods", "lstm")[0] == 2
+    assert reproduce("--datasets", "emotions,mnist")[0] == 2
+
+
+def test_a_folder_that_cannot_be_written_is_found_out_before_the_work(
+    reproduce, small_circles, fits, tmp_path
+):
+    (tmp_path / "file").write_text("")
+    code, said, errors = reproduce(*SMALL, out=tmp_path / "file")
+    assert (code, said, len(errors), fits) == (1, "", 1, [])
+    assert str(tmp_path / "file") in errors[0]
+
+
+def test_a_broken_line_is_named_and_nothing_is_changed(
+    reproduce, small_circles, fits, tmp_path
+):
+    path = tmp_path / "results" / "rows.jsonl"
+    path.parent.mkdir()
+    path.write_text('{"kind": "fold"}\nbroken\n{"kind": "choice"}\n')
+
+    code, said, errors = reproduce(*SMALL)
+
+    assert (code, said, len(errors), fits) == (1, "", 1, [])
+    assert f"{path}, line 2" in errors[0]
+    assert path.read_text() == '{"kind": "fold"}\nbroken\n{"kind": "choice"}\n'
+
+
+def test_failures_are_said_and_tried_again_on_request(
+    reproduce, small_circles, no_figures, monkeypatch
+):
+    def fail(*_):
+        raise ValueError("out of\n  luck")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(LEARNERS, "bagging", fail)
+        code, said, errors = reproduce(
+            *("--datasets", "circle10", "--methods", "svm,bagging", "--quick")
+        )
+    assert code == 1
+    assert errors == [
+        f"spanforest: circle10, bagging, fold {fold}: ValueError: out of luck"
+        for fold in (0, 1)
+    ]
+    assert "failed" in said
+
+    again = ("--datasets", "circle10", "--methods", "svm,bagging", "--quick")
+    assert reproduce(*again)[0] == 1
+    code, said, errors = reproduce(*again, "--retry")
+    assert (code, errors) == (0, [])
+    assert "failed" not in said
+
+
+def test_without_matplotlib_the_tables_are_still_made(
+    reproduce, small_circles, monkeypatch, tmp_path
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, said, errors = reproduce(*SMALL)
+    assert code == 0
+    assert errors == [
+        "spanforest: no figures: they need matplotlib: pip install "
+        '"spanforest[experiments]"'
+    ]
+    assert "MAM" in said
+    assert (tmp_path / "results" / "table2.md").exists()
+
+
+def test_ranks_need_something_to_compare(reproduce, small_circles, no_figures):
+    code, said, errors = reproduce(
+        *("--datasets", "circle10", "--methods", "mtl", "--quick"),
+        *("--protocol", "tuned"),
+    )
+    assert code == 0
+    assert len(errors) == 1
+    assert "no comparison of ranks" in errors[0]
+    assert "protocol tuned" in said
+
+
+@pytest.mark.slow
+def test_tuned_methods_are_ranked(reproduce, small_circles, tmp_path):
+    pytest.importorskip("scikit_posthocs")
+    code, said, errors = reproduce(
+        *("--datasets", "circle10,circle50", "--methods", "svm,mtl,mam"),
+        *("--protocol", "tuned", "--quick", "--trees", "2"),
+    )
+    assert (code, errors) == (0, [])
+    out = tmp_path / "results"
+    stems = ["table1", "table2", *(f"ranks-{measure}" for measure in MEASURES)]
+    figures = ["figure1", *(f"critical-difference-{measure}" for measure in MEASURES)]
+    assert {path.name for path in out.iterdir()} == {
+        "rows.jsonl",
+        *(f"{stem}-tuned.{kind}" for stem in stems for kind in ("md", "tex", "csv")),
+        *(f"{stem}-tuned.{kind}" for stem in figures for kind in ("png", "svg")),
+    }
+    assert said.count("Friedman's test") == 3
+    choices = [row for row in RowFile(out / "rows.jsonl") if row["kind"] == "choice"]
+    assert len(choices) == 2 * 2 * 3  # data sets, folds, methods
+
+
+def living_processes(session):
+    """Processes of a session, those that only wait to be collected left out."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # behind the name, which may hold anything: state, parent, group, session
+            state, _, _, of_session = path.read_text().rpartition(")")[2].split()[:4]
+        except OSError:  # gone meanwhile
+            continue
+        if int(of_session) == session and state != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def wait_for(condition, seconds):
+    """Give whether the condition came true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_leaves_whole_rows_and_no_process(tmp_path, jobs):
+    out = tmp_path / "results"
+    rows = out / "rows.jsonl"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "spanforest", "reproduce"),
+            *("--datasets", "circle10", "--methods", "adaboost,mam"),
+            *("--trees", "3000", "--quick", "--jobs", str(jobs), "--out", str(out)),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a terminal sends Ctrl-C to the whole group
+    )
+    try:
+        # a fold of boosting is done, and that of the ensemble takes long
+        assert wait_for(
+            lambda: rows.exists() and b'"method": "ada' in rows.read_bytes(), 120
+        )
+        os.killpg(process.pid, signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+    assert process.returncode == 130
+    assert said == ""
+    folds = [row for row in RowFile(rows) if row["kind"] == "fold"]
+    assert errors.splitlines() == [
+        f"spanforest: stopped; {len(folds)} of 4 results are in {rows}. The same "
+        "command goes on from there."
+    ]
+    assert folds
+    text = rows.read_text()
+    assert text.endswith("\n")
+    assert all(isinstance(json.loads(line), dict) for line in text.splitlines())
+    assert wait_for(lambda: not living_processes(process.pid), 20)
