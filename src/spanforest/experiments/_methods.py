@@ -33,7 +33,8 @@ Params = Mapping[str, Any]
 Scores = dict[str, float]
 
 # Training ends at a duality gap of 5 % or after 100 passes; rows tell what it came to.
-# At 1 % the scores are the same within the deviation over folds, at 3 times the cost.
+# At 1 % the scores of emotions, scene, yeast and medical move by less than their
+# deviation over folds.
 _TRAINING = {"tol": 0.05, "max_iter": 100}
 
 
