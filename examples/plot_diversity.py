@@ -33,6 +33,8 @@ from spanforest.diagnostics import ReconstructionGap, reconstruction_gap
 from spanforest.metrics import microlabel_accuracy, microlabel_f1, multilabel_accuracy
 from spanforest.plots import DiversityDisplay
 
+# sphinx_gallery_thumbnail_number = 2
+
 N_TRAIN, N_TEST, N_TREES = 200, 300, 10
 MEASURES = {
     "microlabel accuracy": microlabel_accuracy,

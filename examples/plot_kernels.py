@@ -1,6 +1,6 @@
 """
-Kernels: by name, your own matrix, and more examples than a matrix holds
-========================================================================
+Kernels by name, as a matrix, approximated
+==========================================
 
 A kernel decides what "similar examples" means. The name of one is enough; a matrix of
 your own takes its place; and where the matrix would be too large, features that

@@ -166,9 +166,8 @@ def test_what_is_written_after_an_accident_is_whole(tmp_path_factory, rows, new,
 
 def test_a_long_row_that_was_cut_off_is_removed(tmp_path):
     path = tmp_path / "rows.jsonl"
-    first, second, third = (
-        {"fold": k, "text": "x" * size} for k, size in enumerate((90_000, 200_000, 70_000))
-    )
+    sizes = (90_000, 200_000, 70_000)
+    first, second, third = ({"fold": k, "text": "x" * n} for k, n in enumerate(sizes))
     RowFile(path).append([first, second])
     path.write_bytes(path.read_bytes()[:-10])
 
@@ -482,9 +481,9 @@ def test_peers_run_on_labels_with_one_value(learner):
 
 def check_that_it_learns(learner):
     """Its first or last candidate must beat the most frequent value of each label."""
-    X, Y = make_circle(200, 10, random_state=0)
-    fold = Fold(Dataset("circle10", Y, X), np.arange(120), np.arange(120, 200))
-    effort = Effort(n_trees=5, n_bags=5, n_rounds=20, n_chains=3, n_forest=20)
+    X, Y = make_circle(120, 6, random_state=0)
+    fold = Fold(Dataset("circle", Y, X), np.arange(60), np.arange(60, 120))
+    effort = Effort(n_trees=2, n_bags=5, n_rounds=20, n_chains=3, n_forest=20)
     most_frequent = np.maximum(fold.Y.test.mean(0), 1 - fold.Y.test.mean(0)).mean()
     candidates = TUNED.families[TUNED.learners[learner]].candidates
     results = [

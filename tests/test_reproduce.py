@@ -344,6 +344,11 @@ def living_processes(session):
     return found
 
 
+def ignores_interrupts(pid):
+    (line,) = re.findall(r"SigIgn:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(int(line, 16) >> (signal.SIGINT - 1) & 1)
+
+
 def wait_for(condition, seconds):
     """Give whether the condition came true in time."""
     end = time.monotonic() + seconds
@@ -376,6 +381,8 @@ def test_ctrl_c_leaves_whole_rows_and_no_process(tmp_path, jobs):
         assert wait_for(
             lambda: rows.exists() and b'"method": "ada' in rows.read_bytes(), 120
         )
+        for worker in set(living_processes(process.pid)) - {process.pid}:
+            assert ignores_interrupts(worker)
         os.killpg(process.pid, signal.SIGINT)
         said, errors = process.communicate(timeout=60)
     finally:

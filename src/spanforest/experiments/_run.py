@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -261,12 +264,31 @@ def run(
             delayed(function)(experiment, task, chosen)
             for task, chosen in zip(work, parameters, strict=True)
         )
-        outcomes = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        with _interrupts_ignored():
+            outcomes = parallel(calls)  # this starts the processes
         for finished in track(outcomes, len(work), title, verbose=verbose):
             new = [row for row in finished if identity(row) not in known]
             rows.append(new)
             known.update((identity(row), row) for row in new)
     return experiment.select(list(known.values()))
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let processes that are started here ignore Ctrl-C.
+
+    It reaches them as it reaches us, and they would print a traceback. We end them.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is None or threading.current_thread() is not threading.main_thread():
+        yield  # signals are not ours to set
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _choice_of(protocol: Protocol, task: FoldTask) -> ChoiceTask:
