@@ -203,14 +203,16 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
             ("csv", table.to_csv),
         ):
             _write(out / f"{stem}{suffix}.{extension}", write)
+    typer.echo(f"Table: {out / f'table2{suffix}.md'} (also .tex, .csv)")
     try:
         for stem, figure in _figures(experiment, results, tables):
             for extension in ("png", "svg"):
                 with whole_file(out / f"{stem}{suffix}.{extension}") as temporary:
                     figure.savefig(temporary, dpi=150)
+            typer.echo(f"Figure: {out / f'{stem}{suffix}.png'} (also .svg)")
     except ImportError as error:
         _say(f"no figures: {error}")
-    typer.echo(f"Rows, tables and figures are in {out}{'/' if is_terminal else ''}")
+    typer.echo(f"One page of all: spanforest report {out} -o report.html")
 
 
 def _rank_tables(results: list[Row]) -> dict[str, Any]:
