@@ -1,0 +1,73 @@
+"""Pages made from other files of the project when the build starts.
+
+The reference of the commands from their own help, the changelog and the guide for
+contributors from their Markdown, and the results of the experiment if there are any.
+All go to ``_generated``, from where the pages include them.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from _ext.commands import command_reference
+from _ext.markdown import to_rst
+
+TABLES = ("table1", "table2", "table2-tuned")
+FIGURES = {
+    "figure1": "Score of the first trees, for each data set and measure.",
+    "critical-difference-microlabel_accuracy-tuned": "Ranks by microlabel accuracy.",
+    "critical-difference-multilabel_accuracy-tuned": "Ranks by multilabel accuracy.",
+    "critical-difference-microlabel_f1-tuned": "Ranks by microlabel F1.",
+}
+
+
+def write_pages(docs: Path, target: Path) -> None:
+    """Write everything that is generated.
+
+    Parameters
+    ----------
+    docs : path
+        The folder of the documentation; the project is the one above.
+    target : path
+        Where to write.
+    """
+    project, results = docs.parent, docs.parent / "results"
+    target.mkdir(exist_ok=True)
+    pages = {"commands": command_reference()}
+    for name in ("CHANGELOG", "CONTRIBUTING"):
+        text = (project / f"{name}.md").read_text(encoding="utf-8")
+        pages[name.lower()] = to_rst(text)
+    for stem in TABLES:
+        pages[stem] = _table(results / f"{stem}.md")
+    for stem, alternative in FIGURES.items():
+        pages[stem] = _figure(results / f"{stem}.png", target, alternative)
+    for name, text in pages.items():
+        page = target / f"{name}.rst"
+        # an unchanged file keeps its date, and the pages that include it are kept
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def _table(path: Path) -> str:
+    if path.is_file():
+        return to_rst(path.read_text(encoding="utf-8"))
+    return f"*There is no* ``results/{path.name}`` *yet.*\n"
+
+
+def _figure(path: Path, target: Path, alternative: str) -> str:
+    if not path.is_file():
+        return ".. the figure is not there yet\n"
+    shutil.copy2(path, target / path.name)
+    return f".. image:: /{target.name}/{path.name}\n   :alt: {alternative}\n"
+
+
+def _before_reading(app: Sphinx) -> None:
+    write_pages(Path(app.confdir), Path(app.confdir, "_generated"))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Write the pages when the build starts."""
+    app.connect("builder-inited", _before_reading)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,75 @@
+"""Sphinx: how the documentation is built. Nothing is fetched from a network."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from spanforest import __version__  # noqa: E402
+
+project = "spanforest"
+author = "The spanforest developers"
+copyright = author
+version = release = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
+    "_ext.mathml",
+    "_ext.docstrings",
+    "_ext.generated",
+]
+exclude_patterns = ["_build", "_generated", "_ext", "figures"]
+templates_path = ["_templates"]
+default_role = "py:obj"  # `name` is a link where the name is documented
+
+autodoc_typehints = "none"  # the docstrings have them
+autodoc_member_order = "bysource"
+autosummary_generate = True
+maximum_signature_line_length = 80
+python_use_unqualified_type_names = True
+numpydoc_show_class_members = False  # the template lists them
+numpydoc_use_plots = False
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
+    "within_subsection_order": "NumberOfCodeLinesSortKey",  # the simplest first
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("spanforest",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "write_computation_times": False,
+    "image_srcset": ["2x"],
+}
+
+html_theme = "pydata_sphinx_theme"
+html_math_renderer = "mathml"
+html_title = f"spanforest {release}"
+html_static_path = ["_static"]
+html_css_files = ["spanforest.css"]
+html_show_sourcelink = False
+html_copy_source = False
+# pages without a section around them have nothing to navigate in
+html_sidebars = {page: [] for page in ("index", "scaling", "experiment", "commands")}
+html_theme_options = {
+    "logo": {"text": "spanforest"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}

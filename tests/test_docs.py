@@ -1,0 +1,253 @@
+"""The documentation: it names everything that is public, and its code runs."""
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import spanforest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GENERATED = ("_build", "_generated", "api", "auto_examples")
+PAGES = sorted(
+    path
+    for path in DOCS.rglob("*.rst")
+    if path.relative_to(DOCS).parts[0] not in (*GENERATED, "_templates")
+)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+compiled_only = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1",
+    reason="as plain Python the pages would take minutes",
+)
+
+
+def read(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+# --- the API reference ----------------------------------------------------------------
+
+
+def public_names():
+    """List (module, name) for the `__all__` of every public module."""
+    found = pkgutil.walk_packages(spanforest.__path__, "spanforest.")
+    modules = ["spanforest", *(one.name for one in found if "._" not in one.name)]
+    return [
+        (module, name)
+        for module in modules
+        if not module.endswith("__main__")
+        for name in getattr(importlib.import_module(module), "__all__", ())
+    ]
+
+
+def documented_names(page):
+    """List (module, name) for what a page of autosummary tables lists."""
+    module, in_table, found = "", False, []
+    for line in page.splitlines():
+        if heading := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
+            module = heading[1]
+        elif data := re.fullmatch(r"\.\. py:data:: (\S+)", line):
+            found.append((module, data[1]))
+        in_table = line.startswith(".. autosummary::") or (
+            in_table and (not line or line.startswith("   "))
+        )
+        if in_table and re.fullmatch(r"   \w+", line):
+            found.append((module, line.strip()))
+    return found
+
+
+def test_every_public_name_has_a_place_in_the_reference():
+    listed = documented_names(read("api.rst"))
+    things = [getattr(importlib.import_module(m), name) for m, name in listed]
+
+    def has_place(module, name):
+        # the same object under a shorter name is enough
+        thing = getattr(importlib.import_module(module), name)
+        return (module, name) in listed or any(thing is known for known in things)
+
+    missing = [f"{m}.{name}" for m, name in public_names() if not has_place(m, name)]
+    assert not missing, f"add to docs/api.rst: {', '.join(missing)}"
+
+
+def test_the_reference_lists_nothing_that_is_not_public():
+    extra = set(documented_names(read("api.rst"))) - set(public_names())
+    assert not extra, f"not in any __all__: {sorted(extra)}"
+
+
+def test_the_check_of_the_reference_can_fail():
+    page = read("api.rst").replace("   RandomGraphEnsembleClassifier\n", "")
+    assert ("spanforest", "RandomGraphEnsembleClassifier") in public_names()
+    assert ("spanforest", "RandomGraphEnsembleClassifier") not in documented_names(page)
+
+
+# --- the code of the pages ------------------------------------------------------------
+
+
+@compiled_only
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
+    pytest.importorskip("matplotlib").use("Agg")
+    text = path.read_text(encoding="utf-8")
+    test = doctest.DocTestParser().get_doctest(text, {}, path.stem, str(path), 0)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(test, out=report.append)
+    importlib.import_module("matplotlib.pyplot").close("all")
+    assert runner.failures == 0, "".join(report)
+
+
+def test_the_guide_has_code_to_run():
+    n_examples = {
+        path.stem: len(doctest.DocTestParser().get_examples(path.read_text("utf-8")))
+        for path in PAGES
+    }
+    for page in ("data", "choosing", "graphs", "certified", "looking", "saving"):
+        assert n_examples[page] > 3
+
+
+# --- the commands ---------------------------------------------------------------------
+
+
+def console_lines(text):
+    """List (arguments, what it prints) for the commands of a page's console blocks."""
+    found = []
+    for block in re.findall(r"code-block:: console\n\n((?:   .*\n|\n)+)", text):
+        for part in re.split(r"^   \$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            if command.startswith("spanforest "):
+                found.append((shlex.split(command)[1:], output))
+    return found
+
+
+@compiled_only
+def test_the_commands_of_the_guide_print_what_it_says(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("typer")
+    from spanforest.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    checker = doctest.OutputChecker()
+    for arguments, expected in console_lines(read("guide/command_line.rst")):
+        assert main(arguments) == 0, arguments
+        printed = capsys.readouterr().out
+        if arguments[0] == "predict" and not expected.strip():
+            assert printed == ""
+            continue
+        # an empty line would end a pattern of three dots
+        wanted = "\n".join(line for line in expected.splitlines() if line.strip())
+        found = "\n".join(line for line in printed.splitlines() if line.strip())
+        assert checker.check_output(wanted + "\n", found + "\n", FLAGS), printed
+
+
+def test_every_command_is_shown_in_the_guide_and_described_in_the_reference(
+    monkeypatch,
+):
+    typer = pytest.importorskip("typer")
+    from spanforest.cli._app import app
+
+    monkeypatch.syspath_prepend(str(DOCS))
+    commands = importlib.import_module("_ext.commands")
+    reference = commands.command_reference()
+    guide = read("guide/command_line.rst")
+    for name in typer.main.get_command(app).commands:
+        assert f"Usage: spanforest {name} " in reference
+        assert re.search(rf"Example:\n +spanforest {name}", reference)
+        assert f"spanforest {name}" in guide
+
+
+# --- what the pages are made of -------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["docstrings", "markdown", "mathml"])
+def test_the_doctests_of_the_extensions_pass(name, monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS))
+    result = doctest.testmod(importlib.import_module(f"_ext.{name}"), optionflags=FLAGS)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_markdown_keeps_tables_lists_code_and_escapes(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    to_rst = importlib.import_module("_ext.markdown").to_rst
+    docutils = pytest.importorskip("docutils.core")
+    text = (
+        "# One\n\nText with names_ and a `x_` code:\n- a\n  more\n- b\n\n"
+        "## Two\n\n| a | b \\| c |\n| --- | ---: |\n| *1*, **2** | 3\\*4 |\n\n"
+        "```python\nx = 1\n\ny = 2\n```\n"
+    )
+    html = docutils.publish_parts(
+        to_rst(text), writer="html5", settings_overrides={"report_level": 2}
+    )["body"]
+    for wanted in ("names_", "<em>1</em>", "<strong>2</strong>", "3*4", "b | c"):
+        assert wanted in html
+    assert html.count("<li>") == 2
+    assert "problematic" not in html
+    assert "system-message" not in html
+
+
+def test_pages_are_written_without_results(tmp_path, monkeypatch):
+    pytest.importorskip("sphinx")
+    pytest.importorskip("typer")
+    monkeypatch.syspath_prepend(str(DOCS))
+    generated = importlib.import_module("_ext.generated")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
+
+    generated.write_pages(docs, docs / "_generated")
+    assert "There is no" in (docs / "_generated/table2.rst").read_text("utf-8")
+
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/table2.md").write_text("| a |\n| --- |\n| 1 |\n", "utf-8")
+    generated.write_pages(docs, docs / "_generated")
+    assert "list-table" in (docs / "_generated/table2.rst").read_text("utf-8")
+
+
+def test_figures_that_pages_show_are_there():
+    shown = {
+        name
+        for path in PAGES
+        for name in re.findall(r"figure:: /figures/(\S+)", path.read_text("utf-8"))
+    }
+    assert shown == {path.name for path in (DOCS / "figures").glob("*.png")}
+
+
+# --- the whole ------------------------------------------------------------------------
+
+NEEDED = ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery")
+
+
+@pytest.mark.slow
+def test_the_documentation_is_built_without_a_warning(tmp_path):
+    absent = [name for name in NEEDED if find_spec(name) is None]
+    if absent:
+        pytest.skip(f"{', '.join(absent)} not installed: pip install --group docs")
+    ignored = shutil.ignore_patterns(*GENERATED, "__pycache__")
+    for name in ("docs", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    if (ROOT / "results").is_dir():
+        shutil.copytree(ROOT / "results", tmp_path / "results")
+    environment = {k: v for k, v in os.environ.items() if k != "SPANFOREST_DATA"}
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "html"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    for page in ("index", "theory", "experiment", "api", "commands", "guide/index"):
+        assert (tmp_path / f"html/{page}.html").is_file()
