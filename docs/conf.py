@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "doc_module": ("spanforest",),
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "capture_repr": (),  # an address in memory tells nobody anything
     "show_signature": False,
     "remove_config_comments": True,
     "write_computation_times": False,

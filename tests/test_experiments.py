@@ -1,5 +1,6 @@
 """Rows, inputs, protocols and the run: nothing is lost, repeated, or learned twice."""
 
+import gc
 import json
 import os
 import shutil
@@ -1022,6 +1023,22 @@ def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
     assert len(one) == 6
     assert outcomes(two) == outcomes(one)
     assert [identity(row) for row in two] == [identity(row) for row in one]
+
+
+@pytest.mark.slow
+def test_a_run_stopped_while_a_row_is_written_ends_in_silence(tmp_path):
+    class Interrupted(RowFile):
+        def append(self, rows):
+            super().append(rows)
+            raise KeyboardInterrupt
+
+    experiment = Experiment(("circle10",), ("mtl", "adaboost"), quick=True)
+    file = rows_at(tmp_path)
+    for n_rows in (1, 2):  # a warning of joblib would be an error here
+        with pytest.raises(KeyboardInterrupt):
+            run(experiment, Interrupted(file.path), n_jobs=2)
+        gc.collect()
+        assert len(file.read()) == n_rows
 
 
 # Circumstances

@@ -41,6 +41,7 @@ _MODULES = {
     "model_selection",
     "persistence",
     "plots",
+    "report",
     "search",
     "solvers",
 }

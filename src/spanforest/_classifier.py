@@ -18,7 +18,7 @@ from spanforest._validation import (
     check_option,
     read_labels,
 )
-from spanforest.inference import Decoding, max_product
+from spanforest.inference import Decoding, label_margins, max_product
 from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
@@ -308,6 +308,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return self._margins_to_decisions(
             [np.concatenate(part) for part in zip(*parts, strict=True)]
         )
+
+    def _margins(self, basis: Any) -> list[NDArray[np.float64]]:
+        """Return the margins around the label sets that `predict` gives."""
+        factors, scores = self._decoding_factors, self._scores(basis)
+        decoding = None
+        if not factors.graph.is_forest:
+            decoding = decode_exactly(factors, scores)
+        return label_margins(factors, scores, decoding)
 
     def _margins_to_decisions(
         self, margins: list[NDArray[np.float64]]

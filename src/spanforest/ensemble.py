@@ -378,10 +378,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             return self._decisions(
                 X, lambda basis: self._ballot(basis).strengths(self.aggregation)
             )
-        factors = self._consensus_factors
-        return self._decisions(
-            X, lambda basis: label_margins(factors, self._scores(basis))
-        )
+        return self._decisions(X, self._margins)
 
     def _find_aggregation(self, aggregation: str | None) -> str:
         chosen = self.aggregation if aggregation is None else aggregation

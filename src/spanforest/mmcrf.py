@@ -24,7 +24,6 @@ from spanforest._validation import (
 )
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
-from spanforest.inference import label_margins
 from spanforest.losses import find_loss
 from spanforest.search import TopLists, k_best
 from spanforest.solvers import KernelForm, Problem, linear_form, solve
@@ -309,10 +308,7 @@ class MMCRFClassifier(GraphClassifier):
             For 1-D `y`: (n_samples,) with two classes, else (n_samples, n_classes).
         """
         check_is_fitted(self)
-        factors = self._factors
-        return self._decisions(
-            X, lambda basis: label_margins(factors, self._scores(basis))
-        )
+        return self._decisions(X, self._margins)
 
 
 def relative_gap(model: Model) -> float:

@@ -59,12 +59,13 @@ def inspect(
 def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
     import numpy as np
 
+    from spanforest.diagnostics import relative_gaps
     from spanforest.persistence import describe
 
     classifier = trained.classifier
     is_ensemble = hasattr(classifier, "estimators_")
     graph = classifier.consensus_graph_ if is_ensemble else classifier.graph_
-    gaps = np.atleast_1d(classifier.duality_gap_ / classifier.dual_objective_)
+    gaps = relative_gaps(classifier)
     return {
         "file": str(path),
         "model": type(classifier).__name__,

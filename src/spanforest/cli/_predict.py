@@ -79,17 +79,19 @@ def predict(
 def _write(found: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
     import numpy as np
 
-    if path.suffix == ".npz":
+    ending = path.suffix.lower()
+    if ending == ".npz":
         arrays = {
             # objects would be pickled, and never be read again
             key: array.astype(str) if array.dtype.kind == "O" else array
             for key, array in found.items()
         }
-        np.savez(path, label_names=np.array(names), **arrays)
-    elif path.suffix == ".parquet":
+        with open(path, "wb") as file:  # given a name, savez may add to it
+            np.savez(file, label_names=np.array(names), **arrays)
+    elif ending == ".parquet":
         _frame(found, names).to_parquet(path, index=False)
     else:
-        _write_csv(found, names, path, "\t" if path.suffix == ".tsv" else ",")
+        _write_csv(found, names, path, "\t" if ending == ".tsv" else ",")
 
 
 def _write_csv(

@@ -21,6 +21,9 @@ EXAMPLE = (
 )
 
 
+_NO_DATE = {"png": {}, "svg": {"Date": None}}
+
+
 class ProtocolName(StrEnum):
     """How parameters are chosen."""
 
@@ -208,7 +211,7 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
         for stem, figure in _figures(experiment, results, tables):
             for extension in ("png", "svg"):
                 with whole_file(out / f"{stem}{suffix}.{extension}") as temporary:
-                    figure.savefig(temporary, dpi=150)
+                    figure.savefig(temporary, dpi=150, metadata=_NO_DATE[extension])
             typer.echo(f"Figure: {out / f'{stem}{suffix}.png'} (also .svg)")
     except ImportError as error:
         _say(f"no figures: {error}")
@@ -240,6 +243,7 @@ def _figures(
             'they need matplotlib: pip install "spanforest[experiments]"'
         ) from error
     matplotlib.use("Agg")  # no window, wherever this runs
+    matplotlib.rcParams["svg.hashsalt"] = "spanforest"  # the same file every time
     from matplotlib import pyplot
 
     from spanforest.experiments import MEASURES, display_name, learning_curves

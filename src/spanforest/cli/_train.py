@@ -158,6 +158,7 @@ def train(
     The model file remembers the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
     """
+    from spanforest.diagnostics import relative_gaps
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.persistence import save
 
@@ -186,7 +187,7 @@ def train(
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
     save(model, output)
-    gap = float((classifier.duality_gap_ / classifier.dual_objective_).max())
+    gap = float(relative_gaps(classifier).max())
     typer.echo(
         f"{output}: {classifier.n_estimators} graphs over {dataset.n_labels} labels, "
         f"learnt from {dataset.n_samples} examples in {seconds:.1f} s; duality gap at "

@@ -15,6 +15,7 @@ from spanforest.diagnostics._explain import (
     LabelExplanation,
     explain,
 )
+from spanforest.diagnostics._models import relative_gaps
 from spanforest.diagnostics._theorem import (
     DiversityCurve,
     ReconstructionGap,
@@ -36,4 +37,5 @@ __all__ = [
     "label_frequencies",
     "node_scores",
     "reconstruction_gap",
+    "relative_gaps",
 ]

@@ -17,7 +17,7 @@ from spanforest.diagnostics._models import (
     one_row,
 )
 from spanforest.factors import FactorGraph
-from spanforest.inference import decode
+from spanforest.search import decode_exactly
 
 
 class Contribution(NamedTuple):
@@ -192,7 +192,7 @@ def explain(
             f"explain takes a single example; got {basis.shape[0]}. Pass one row."
         )
     factors, scores = factors_of(model), model._scores(basis)
-    found = decode(factors, scores)
+    found = decode_exactly(factors, scores)
     names = names_of(model, label_names)
     coding = model._coding
     labels = tuple(

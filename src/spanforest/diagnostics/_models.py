@@ -53,6 +53,34 @@ def final_step(model: Any, X: Any = None) -> tuple[Any, Any]:
     return model, X
 
 
+def relative_gaps(model: Any) -> NDArray[np.float64]:
+    """Return the duality gap of every member, relative to its dual objective.
+
+    Parameters
+    ----------
+    model : MMCRFClassifier or RandomGraphEnsembleClassifier
+        Fitted; also as the last step of a pipeline, or inside a search.
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+        Zero where there was nothing to learn, and both are zero.
+
+    Examples
+    --------
+    >>> from spanforest import MMCRFClassifier
+    >>> from spanforest.diagnostics import relative_gaps
+    >>> model = MMCRFClassifier(tol=0.1).fit([[0.0], [4.0]], [0, 1])
+    >>> bool(relative_gaps(model).max() <= 0.1)
+    True
+    """
+    model, _ = final_step(model)
+    gaps = np.atleast_1d(model.duality_gap_)
+    objectives = np.atleast_1d(model.dual_objective_)
+    relative = np.where(gaps > 0.0, np.inf, 0.0)
+    return np.divide(gaps, objectives, out=relative, where=objectives > 0.0)
+
+
 def fitted_model(model: Any, X: Any) -> tuple[GraphClassifier, Any]:
     model, X = final_step(model, X)
     if not isinstance(model, GraphClassifier):

@@ -12,7 +12,8 @@ from scipy import sparse
 from spanforest.diagnostics._models import codes_of, fitted_ensemble
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.factors import FactorGraph
-from spanforest.inference import decode, score_labels
+from spanforest.inference import score_labels
+from spanforest.search import decode_exactly
 
 
 class ReconstructionGap(NamedTuple):
@@ -196,7 +197,7 @@ def _labelled_parts(
         rows = slice(start, start + basis.shape[0])
         start = rows.stop
         if goals is None:
-            best = decode(factors, ensemble._scores(basis)).score
+            best = decode_exactly(factors, ensemble._scores(basis)).score
         else:
             best = goals[rows]
         yield _Part(basis, codes[rows], best, n_samples)

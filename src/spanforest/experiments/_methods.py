@@ -23,6 +23,7 @@ from spanforest.baselines import (
     bagged_svm,
     svm_per_label,
 )
+from spanforest.diagnostics import relative_gaps
 from spanforest.ensemble import AGGREGATIONS, RandomGraphEnsembleClassifier
 from spanforest.experiments import _peers as peers
 from spanforest.experiments._inputs import Fold, Parts
@@ -168,10 +169,7 @@ def _series(Y: NDArray, predictions: Any) -> dict[str, list[float]]:
 def _largest_gap(estimator: Any) -> float | None:
     if not isinstance(estimator, MMCRFClassifier | RandomGraphEnsembleClassifier):
         return None
-    gaps = np.atleast_1d(estimator.duality_gap_)
-    objectives = np.atleast_1d(estimator.dual_objective_)
-    # both are zero where all labels have one value: there is nothing to learn
-    return float((gaps / np.where(objectives > 0, objectives, 1.0)).max())
+    return float(relative_gaps(estimator).max())
 
 
 def _svm(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -264,14 +265,31 @@ def run(
             delayed(function)(experiment, task, chosen)
             for task, chosen in zip(work, parameters, strict=True)
         )
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        with _interrupts_ignored():
-            outcomes = parallel(calls)  # this starts the processes
-        for finished in track(outcomes, len(work), title, verbose=verbose):
-            new = [row for row in finished if identity(row) not in known]
-            rows.append(new)
-            known.update((identity(row), row) for row in new)
+        outcomes = track(_start(calls, n_jobs), len(work), title, verbose=verbose)
+        with _closed_at_last(outcomes):
+            for finished in outcomes:
+                new = [row for row in finished if identity(row) not in known]
+                rows.append(new)
+                known.update((identity(row), row) for row in new)
     return experiment.select(list(known.values()))
+
+
+def _start(calls: Iterable[Any], n_jobs: int) -> Iterator[list[Row]]:
+    """Start the calls, and give what comes of them as it comes."""
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    with _interrupts_ignored():
+        return parallel(calls)  # processes start here, not at the first outcome
+
+
+@contextmanager
+def _closed_at_last(outcomes: Any) -> Iterator[None]:
+    """End what still runs when we are stopped, without joblib's advice about it."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            outcomes.close()
 
 
 @contextmanager

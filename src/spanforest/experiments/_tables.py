@@ -1,7 +1,7 @@
 """The paper's two tables and the numbers of its Figure 1, from rows alone."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -41,6 +41,7 @@ __all__ = [
 
 State = Literal["value", "no positives", "failed", "absent"]
 ENSEMBLES = ("mve", "amm", "mam")
+WIDE_GAP = 0.1  # twice what training aims at: worth a word
 _SECOND_VALUE = "The second value, in brackets or below, is the paper's."
 
 
@@ -380,6 +381,7 @@ def performance_table(rows: Iterable[Row], protocol: str = "paper") -> Performan
     }
     if cells_seeds != {settings.seeds}:
         notes += ("Not every method was run with every seed on every data set.",)
+    notes += (*_gap_notes(folds), *_origin_notes(folds))
     notes += _remarks(_statistics(folds))
     return PerformanceTable(settings, datasets, methods, frozen, notes)
 
@@ -456,6 +458,30 @@ def _notes(cells: Mapping[tuple[str, str, str], Cell]) -> tuple[str, ...]:
         places = "; ".join(partial.values())
         notes.append(f"†: mean over some of the folds only, not ranked: {places}.")
     return tuple(notes)
+
+
+def _gap_notes(folds: Sequence[Row]) -> Iterator[str]:
+    """Name the cells whose training stopped far from the optimum."""
+    gaps: dict[str, dict[str, float]] = {}
+    for row in folds:
+        if (row.get("gap") or 0.0) > WIDE_GAP:
+            of_set = gaps.setdefault(row["dataset"], {})
+            of_set[row["method"]] = max(of_set.get(row["method"], 0.0), row["gap"])
+    for dataset, of_set in gaps.items():
+        methods = ", ".join(map(display_name, in_order(of_set, METHODS)))
+        yield (
+            f"{display_name(dataset)}: training of {methods} ended at the limit of "
+            f"passes, with a duality gap of up to {max(of_set.values()):.0%} of the "
+            "dual objective."
+        )
+
+
+def _origin_notes(folds: Sequence[Row]) -> Iterator[str]:
+    """Say so if the rows do not all come from the same code."""
+    for what, key in (("commits", "commit"), ("sets of versions", "versions")):
+        n_kinds = len({str(row.get(key)) for row in folds})
+        if n_kinds > 1:
+            yield f"The rows were made with {n_kinds} different {what}."
 
 
 @dataclass(frozen=True, eq=False)

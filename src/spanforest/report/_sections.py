@@ -24,8 +24,7 @@ from spanforest.report._tables import html_table, notes_list, scroll_box
 PROTOCOL_TITLES = {"paper": "The paper's protocol", "tuned": "Tuned protocol"}
 _EXPLANATIONS = {
     "paper": "Parameters are chosen once for a data set, on a tenth of it.",
-    "tuned": "Parameters are chosen in every fold, on its training part, for each "
-    "method by itself.",
+    "tuned": "Parameters are chosen in every fold, on its training part.",
 }
 
 
