@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 FAST := -m "not slow and not network"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers test-all test-python test-bounds bench \
+.PHONY: help demo test check lint types layers test-slow test-python test-bounds bench \
 	docs golden dist clean
 
 help:  ## list the targets
@@ -28,10 +28,10 @@ demo: $(READY)  ## the paper's experiment on its two generated data sets
 test: $(READY)  ## tests and doctests, compiled
 	$(PY) -m pytest $(FAST)
 
-test-all: $(READY)  ## also the slow tests on real data (they skip without SPANFOREST_DATA)
-	$(PY) -m pytest -m "not network"
+test-slow: $(READY)  ## the slow tests, on real data too (they skip without SPANFOREST_DATA)
+	$(PY) -m pytest -m "slow and not network"
 
-check: lint types layers test-all  ## what CI runs on every push
+check: lint types layers test test-slow  ## what CI runs on every push
 
 lint: $(READY)  ## style and import order
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
@@ -63,5 +63,5 @@ bench: $(READY)  ## the figures of benchmarks/README.md, under ten minutes
 	$(PY) benchmarks/run_all.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) build dist demo docs/_build docs/_generated docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist demo docs/_build docs/_generated docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

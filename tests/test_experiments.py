@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections import Counter
 
 import numpy as np
@@ -1030,6 +1031,7 @@ def test_a_run_stopped_while_a_row_is_written_ends_in_silence(tmp_path):
     class Interrupted(RowFile):
         def append(self, rows):
             super().append(rows)
+            time.sleep(0.3)  # while loky hands out work, it does not like to be stopped
             raise KeyboardInterrupt
 
     experiment = Experiment(("circle10",), ("mtl", "adaboost"), quick=True)

@@ -381,6 +381,7 @@ def test_ctrl_c_leaves_whole_rows_and_no_process(tmp_path, jobs):
         assert wait_for(
             lambda: rows.exists() and b'"method": "ada' in rows.read_bytes(), 120
         )
+        time.sleep(0.3)  # while loky hands out work, it does not like to be stopped
         for worker in set(living_processes(process.pid)) - {process.pid}:
             assert ignores_interrupts(worker)
         os.killpg(process.pid, signal.SIGINT)

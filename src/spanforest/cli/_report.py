@@ -7,7 +7,7 @@ import typer
 
 from spanforest.cli._output import check_target, whole_file
 
-EXAMPLE = "spanforest report results -o report.html"
+EXAMPLE = "spanforest report reproduction -o report.html"
 
 
 def report(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spanforest.experiments import Experiment, Row, RowFile
 
 EXAMPLE = (
-    "spanforest reproduce --datasets circle10 --methods svm,mam --quick --out demo"
+    "spanforest reproduce --datasets circle10 --methods svm,mam --quick --out quick"
 )
 
 
@@ -74,7 +74,7 @@ def reproduce(
     ] = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where results go, and are looked for.")
-    ] = Path("results"),
+    ] = Path("reproduction"),
     jobs: Annotated[
         int, typer.Option(min=1, help="Processes; results do not depend on it.")
     ] = 1,
