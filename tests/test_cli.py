@@ -173,7 +173,6 @@ def test_every_option_is_explained(name):
         assert option.help, f"{name}: {parameter} has no help"
 
 
-# those of `reproduce` and `report` take long, and are run where these are tested
 @pytest.mark.parametrize("name", sorted({*command_names()} - {"reproduce", "report"}))
 def test_the_example_in_the_help_runs(ok, songs, name):
     if name == "train":
@@ -181,6 +180,19 @@ def test_the_example_in_the_help_runs(ok, songs, name):
     ok(*shlex.split(example_of(ok(name, "--help")))[1:])
     wanted = {"train": "songs.spanforest", "predict": "predicted.csv"}
     assert Path(wanted.get(name, ".")).exists()
+
+
+@pytest.mark.slow
+def test_the_examples_of_reproduce_and_report_run(ok, folder):
+    reproduce = shlex.split(example_of(ok("reproduce", "--help")))[1:]
+    ok(*reproduce)
+    made = Path(reproduce[reproduce.index("--out") + 1])
+    assert {"table2.md", "figure1.png"} <= {path.name for path in made.iterdir()}
+
+    report = shlex.split(example_of(ok("report", "--help")))[1:]
+    made.rename(report[1])
+    ok(*report)
+    assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html")
 
 
 def test_the_choices_are_those_of_the_library():
