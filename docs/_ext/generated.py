@@ -40,14 +40,20 @@ def write_pages(docs: Path, target: Path) -> None:
         text = (project / f"{name}.md").read_text(encoding="utf-8")
         pages[name.lower()] = to_rst(text)
     for stem in TABLES:
-        pages[stem] = _table(results / f"{stem}.md")
+        pages[stem] = _table(_home(results, stem) / f"{stem}.md")
     for stem, alternative in FIGURES.items():
-        pages[stem] = _figure(results / f"{stem}.png", target, alternative)
+        figure = _home(results, stem) / f"{stem}.png"
+        pages[stem] = _figure(figure, target, alternative)
     for name, text in pages.items():
         page = target / f"{name}.rst"
         # an unchanged file keeps its date, and the pages that include it are kept
         if not page.exists() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
+
+
+def _home(results: Path, stem: str) -> Path:
+    """Give the folder of a file: the tuned run has one of its own."""
+    return results / "tuned" if stem.endswith("-tuned") else results
 
 
 def _table(path: Path) -> str:
