@@ -538,6 +538,26 @@ def test_a_pairing_is_one_problem_per_pair(loss):
     assert_allclose(whole.dual_objective, separate, rtol=1e-5)
 
 
+def one_step_each(task):
+    """The dual variables after one visit of every example, one step per visit."""
+    form = linear_form(task.X, task.factors.n_cells, task.fit_intercept)
+    compiled = solvers.compiled_problem(task.problem)._replace(max_steps=1)
+    for _ in range(4):  # as many rounds: later ones start from mixtures of label sets
+        form.epoch(np.arange(len(task.X)), compiled, np.zeros(len(task.X)), None)
+    return form.dual_coef
+
+
+@pytest.mark.parametrize("loss", ["edge", "hamming"])
+def test_trees_of_a_forest_take_the_steps_they_would_take_alone(loss):
+    forest = LabelGraph(6, [(0, 1), (1, 2), (3, 4), (4, 5)])
+    task = make_task(forest, [2, 2, 3, 3, 2, 2], n=30, loss=loss, intercept=True)
+    alone = []
+    for part in ([0, 1, 2], [3, 4, 5]):
+        factors = FactorGraph(TREE, task.factors.n_values[part])
+        alone.append(one_step_each(task._replace(factors=factors, Y=task.Y[:, part])))
+    assert_allclose(one_step_each(task), np.hstack(alone), atol=1e-12)
+
+
 def svm_value(svm, X, y, C):
     """1/2 |d|^2 + C sum of hinge losses, the constant feature regularised too."""
     d = np.append(svm.coef_, svm.intercept_ * svm.fit_intercept)

@@ -716,6 +716,59 @@ def _store_marginals(marginals, true_cells, C, dual_row, change):
 
 
 @inlined
+def _find_parts(g, best, worst, C, parts):
+    """Number the parts in which two labellings differ; -1 where they agree.
+
+    A part is a connected set of labels: its number is that of its topmost label. Its
+    move has risen by nothing, touched no cell, and may be as long as C, so far.
+    """
+    part, rise, size, room = parts
+    for j in g.root:
+        part[j] = j if best[j] != worst[j] else -1
+        rise[j], size[j], room[j] = 0.0, 0.0, C
+    for e in range(g.branch.shape[0]):
+        branch = g.branch[e]
+        j = branch["child"]
+        if best[j] == worst[j]:
+            part[j] = -1
+            continue
+        part[j] = part[branch["parent"]]
+        if part[j] < 0:
+            part[j] = j
+            rise[j], size[j], room[j] = 0.0, 0.0, C
+
+
+@inlined
+def _find_moves(scores, marginals, g, best, worst, parts, moves):
+    """List the cells that lose mass, those that gain it, and their part of the forest.
+
+    Returns how many. Beside it, sum up per part how much its move raises the score of
+    a unit of mass and how many pairs of cells it touches, and find how long it may be.
+    """
+    part, rise, size, room = parts
+    gone, new, owner = moves
+    n_moves = 0
+    for f in range(g.factor.shape[0]):
+        factor = g.factor[f]
+        first, second = factor["first"], factor["second"]
+        p = part[first]
+        if second >= 0:
+            p = max(p, part[second])  # the same, unless one is -1
+        if p < 0:
+            continue
+        old, fresh = factor["offset"] + worst[first], factor["offset"] + best[first]
+        if second >= 0:
+            old += worst[first] * (factor["n_second"] - 1) + worst[second]
+            fresh += best[first] * (factor["n_second"] - 1) + best[second]
+        gone[n_moves], new[n_moves], owner[n_moves] = old, fresh, p
+        n_moves += 1
+        rise[p] += scores[fresh] - scores[old]
+        size[p] += 1.0
+        room[p] = min(room[p], marginals[old])
+    return n_moves
+
+
+@inlined
 def _pairwise_visit(scores, marginals, problem, norm, work):
     """Improve one example's marginals on a forest; return its best score before.
 
@@ -723,42 +776,39 @@ def _pairwise_visit(scores, marginals, problem, norm, work):
     the marginals allow to the best labelling of all. On a forest the marginals are a
     mixture containing *every* labelling whose cells are all positive, and remain
     marginals as long as no cell becomes negative, so no list of label sets is needed
-    (decomposition-invariant pairwise steps, Garber & Meshi 2016). Both arrays are
-    updated in place.
+    (decomposition-invariant pairwise steps, Garber & Meshi 2016). Where the two
+    labellings differ in several parts of the forest, each part is a move of its own,
+    on cells of its own: it gets the step length that is best for it, and a cell with
+    little mass holds up its own part only. Both arrays are updated in place.
     """
     g, C = problem.graph, problem.C
-    walk, masked, labels, better, worse = work
-    n_factors = better.shape[0]
+    walk, masked, best, worst, parts, moves = work
+    part, rise, size, room = parts
+    gone, new, owner = moves
     first_top, first_rise, moved = 0.0, 0.0, False
     for step in range(problem.max_steps):
-        top = forest_max_sum(scores, g, walk, labels)
-        _find_cells(g, labels, better)
+        top = forest_max_sum(scores, g, walk, best)
         for c in range(scores.shape[0]):
             masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
-        rise = top + forest_max_sum(masked, g, walk, labels)
-        _find_cells(g, labels, worse)
+        total_rise = top + forest_max_sum(masked, g, walk, worst)
         if step == 0:
-            first_top, first_rise = top, rise
-        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
+            first_top, first_rise = top, total_rise
+        if total_rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
             break
-        room = C
-        n_moved = 0
-        for f in range(n_factors):
-            if worse[f] != better[f]:
-                n_moved += 1
-                room = min(room, marginals[worse[f]])
-        bend = 2.0 * n_moved * norm
-        length = room if rise >= room * bend else rise / bend
+        _find_parts(g, best, worst, C, parts)
+        n_moves = _find_moves(scores, marginals, g, best, worst, parts, moves)
+        for m in range(n_moves):
+            p = owner[m]
+            bend = 2.0 * norm * size[p]
+            gain = max(rise[p], 0.0)  # rounding
+            length = room[p] if gain >= room[p] * bend else gain / bend
+            marginals[new[m]] += length
+            scores[new[m]] -= length * norm
+            scores[gone[m]] += length * norm
+            marginals[gone[m]] -= length
+            if marginals[gone[m]] < NEGLIGIBLE * C:
+                marginals[gone[m]] = 0.0
         moved = True
-        for f in range(n_factors):
-            gone, new = worse[f], better[f]
-            if gone != new:
-                marginals[new] += length
-                scores[new] -= length * norm
-                scores[gone] += length * norm
-                marginals[gone] -= length
-                if marginals[gone] < NEGLIGIBLE * C:
-                    marginals[gone] = 0.0
     return first_top, moved
 
 
@@ -807,12 +857,23 @@ def visit_work(g):
     """Return the buffers of a visit: true cells, marginals, those of pairwise steps."""
     n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
     n_factors = g.factor.shape[0]
+    n_labels = g.label.shape[0]
     pairwise = (
         forest_work(g),
         np.empty(n_cells),
-        np.zeros(g.label.shape[0], dtype=np.int64),
-        np.empty(n_factors, dtype=np.int64),
-        np.empty(n_factors, dtype=np.int64),
+        np.zeros(n_labels, dtype=np.int64),
+        np.zeros(n_labels, dtype=np.int64),
+        (
+            np.empty(n_labels, dtype=np.int64),
+            np.empty(n_labels),
+            np.empty(n_labels),
+            np.empty(n_labels),
+        ),
+        (
+            np.empty(n_factors, dtype=np.int64),
+            np.empty(n_factors, dtype=np.int64),
+            np.empty(n_factors, dtype=np.int64),
+        ),
     )
     return np.empty(n_factors, dtype=np.int64), np.empty(n_cells), pairwise
 
@@ -937,7 +998,7 @@ def _upper_bound(scores, g, messages, work):
     Where the bound of message passing is not tight and there are few labellings, all
     of them are tried.
     """
-    walk, _, labels, _, _ = work
+    walk, _, labels, _, _, _ = work
     if messages is None:
         bound = forest_max_sum(scores, g, walk, labels)
     else:
