@@ -717,10 +717,9 @@ def _store_marginals(marginals, true_cells, C, dual_row, change):
 
 @inlined
 def _find_parts(g, best, worst, C, parts):
-    """Number the parts in which two labellings differ; -1 where they agree.
+    """Find the connected parts in which two labellings differ, and clear their sums.
 
-    A part is a connected set of labels: its number is that of its topmost label. Its
-    move has risen by nothing, touched no cell, and may be as long as C, so far.
+    The number of a part is that of its topmost label; -1 where the labellings agree.
     """
     part, rise, size, room = parts
     for j in g.root:
@@ -783,7 +782,7 @@ def _pairwise_visit(scores, marginals, problem, norm, work):
     """
     g, C = problem.graph, problem.C
     walk, masked, best, worst, parts, moves = work
-    part, rise, size, room = parts
+    _, rise, size, room = parts
     gone, new, owner = moves
     first_top, first_rise, moved = 0.0, 0.0, False
     for step in range(problem.max_steps):

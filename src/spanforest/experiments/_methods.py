@@ -63,6 +63,7 @@ class Result(NamedTuple):
     n_positive: int
     seconds: dict[str, float]
     gap: float | None = None
+    warnings: list[str] | None = None  # of training that did not converge
     curve: dict[str, list[float]] | None = None
     members: dict[str, list[float]] | None = None
 
@@ -91,20 +92,19 @@ def run_learner(
         Of everything random.
     """
     estimator, inputs = LEARNERS[name](fold, params, effort, seed)
-    start = time.perf_counter()
-    _fit(estimator, inputs.train, fold.Y.train)
-    fit_seconds = time.perf_counter() - start
+    training = _fit(estimator, inputs.train, fold.Y.train)
     if isinstance(estimator, RandomGraphEnsembleClassifier):
-        return _ensemble_results(estimator, inputs.test, fold.Y.test, fit_seconds)
+        return _ensemble_results(estimator, inputs.test, fold.Y.test, training)
 
     start = time.perf_counter()
     prediction = estimator.predict(inputs.test)
-    seconds = {"fit": fit_seconds, "predict": time.perf_counter() - start}
+    seconds = {**training.seconds, "predict": time.perf_counter() - start}
     result = Result(
         score(fold.Y.test, prediction),
         int((prediction > 0).sum()),
         seconds,
         gap=_largest_gap(estimator),
+        warnings=training.warnings,
     )
     return {name: result}
 
@@ -132,15 +132,30 @@ def methods_of(learner: str) -> tuple[str, ...]:
     return AGGREGATIONS if learner == "ensemble" else (learner,)
 
 
-def _fit(estimator: Any, X: Any, Y: NDArray) -> None:
-    with warnings.catch_warnings():
-        # the gap that was reached stands in the row
-        warnings.simplefilter("ignore", ConvergenceWarning)
+class _Training(NamedTuple):
+    seconds: dict[str, float]  # by the clock, and of the processor
+    warnings: list[str]
+
+
+def _fit(estimator: Any, X: Any, Y: NDArray) -> _Training:
+    start, busy = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
         estimator.fit(X, Y)
+    seconds = {
+        "fit": time.perf_counter() - start,
+        "fit_processor": time.process_time() - busy,
+    }
+    said = dict.fromkeys(
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, ConvergenceWarning)
+    )
+    return _Training(seconds, list(said))
 
 
 def _ensemble_results(
-    ensemble: RandomGraphEnsembleClassifier, X: Any, Y: NDArray, fit_seconds: float
+    ensemble: RandomGraphEnsembleClassifier, X: Any, Y: NDArray, training: _Training
 ) -> dict[str, Result]:
     """Give the results and learning curves of all aggregations of one fit."""
     members = _series(Y, (member.predict(X) for member in ensemble.estimators_))
@@ -148,12 +163,13 @@ def _ensemble_results(
     for method in AGGREGATIONS:
         start = time.perf_counter()
         prediction = ensemble.predict(X, aggregation=method)
-        seconds = {"fit": fit_seconds, "predict": time.perf_counter() - start}
+        seconds = {**training.seconds, "predict": time.perf_counter() - start}
         results[method] = Result(
             score(Y, prediction),
             int((prediction > 0).sum()),
             seconds,
             gap=_largest_gap(ensemble),
+            warnings=training.warnings,
             curve=_series(Y, ensemble.staged_predict(X, aggregation=method)),
             members=members,
         )
