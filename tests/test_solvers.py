@@ -703,6 +703,30 @@ def test_convergence_ends_training_and_more_epochs_change_nothing():
     assert_array_equal(longer.weights, found.weights)
 
 
+@pytest.mark.parametrize("form", [KernelForm, DenseForm, SparseForm])
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_a_restart_for_another_price_of_slack_ends_at_its_optimum(form, factor):
+    task = make_task(TREE, [2, 2, 3], n=40, intercept=True)
+    other = task._replace(C=factor * task.C)
+    data = task.X @ task.X.T if form is KernelForm else task.X
+    if form is SparseForm:
+        data = sparse.csr_array(data)
+    warm = form(data, task.factors.n_cells, fit_intercept=True)
+    solve(warm, task.problem, np.random.default_rng(0), tol=1e-3, max_iter=2000)
+    warm.restart(factor)
+
+    again = solve(
+        warm, other.problem, np.random.default_rng(0), tol=1e-4, max_iter=2000
+    )
+
+    cold = other.solve(form, tol=1e-4, max_iter=2000)
+    assert again.converged
+    assert_allclose(again.dual_objective, cold.dual_objective, rtol=2e-4)
+    scores = warm.scores(np.arange(len(task.X)))
+    primal = primal_value(other, scores, warm.squared_norm())
+    assert_allclose(primal - again.dual_objective, again.gap, atol=1e-8)
+
+
 def test_a_smaller_tolerance_gives_a_smaller_gap():
     task = make_task(TREE, [2, 3, 2], n=30, intercept=True)
     for tol in (1e-1, 1e-2, 1e-3, 1e-5):

@@ -112,6 +112,16 @@ class _Form(ABC):
         dual variables enter the weights times `scale`.
         """
 
+    def restart(self, factor: float = 1.0) -> None:
+        """Begin anew from the dual variables as they are, times a factor.
+
+        What is feasible for C is feasible for C' times C' / C: a path of solutions for
+        growing C needs few epochs for each.
+        """
+        self.dual_coef *= factor
+        self.weights[...] = self.data.T @ self.dual_coef
+        self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
+
     def scores(self, block: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return F for some examples, in float64."""
         rows = self.data[block].astype(np.float64, copy=False)
@@ -159,6 +169,14 @@ class KernelForm(_BlockedForm):
     def __init__(self, data, n_cells, fit_intercept=False):
         super().__init__(data, n_cells, fit_intercept)
         self._squared_norms = np.zeros(len(data))  # <F_i, A_i> when last computed
+
+    def restart(self, factor=1.0):
+        """Begin anew from the dual variables as they are, times a factor."""
+        self.dual_coef *= factor
+        self.weights[...] = self.dual_coef
+        self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
+        for start in range(0, len(self.data), BLOCK_SIZE):
+            self.scores(np.arange(start, min(start + BLOCK_SIZE, len(self.data))))
 
     def scores(self, block):
         """Return F for some examples, in float64, and note what they say of ‖w‖²."""
@@ -307,7 +325,8 @@ def solve(
     Parameters
     ----------
     form : KernelForm, DenseForm or SparseForm
-        Fresh, for the problem's examples and cells; it is moved to the solution.
+        For the problem's examples and cells, fresh or restarted from dual variables
+        that are feasible; it is moved to the solution.
     problem : Problem
         The problem.
     rng : Generator
@@ -337,8 +356,9 @@ def solve(
         messages = np.empty(problem.factors.n_messages)
     n_samples = len(problem.Y)
     hinge = np.zeros(n_samples)
-    latest_loss = 0.0  # <loss, mu> of A; `loss` is that of the smoothed A
-    loss = np.zeros(())
+    # <loss, mu> of A; `loss` is that of the smoothed A
+    latest_loss = _compiled.expected_loss(form.dual_coef, compiled)
+    loss = np.array(latest_loss)
     acceleration = Acceleration([form.weights, form.intercept, loss])
     pace = Pace()
     history: list[float] = []
