@@ -3,7 +3,8 @@
 They stand in one file because Numba's cache on disk does not notice a change in another
 one. They take and give arrays, and named tuples of arrays (`g` is always a
 `FactorArrays`), draw no random numbers and check nothing: all of that is done above. No
-fastmath: -inf and ties matter.
+fastmath: -inf and ties matter. Hot loops read arrays that were taken out of their
+tuples before: taking one out counts references, which costs more than reading it.
 """
 
 from typing import NamedTuple
@@ -11,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-compiled = njit(cache=True, nogil=True)
+compiled = njit(cache=True, nogil=True, error_model="numpy")
 # Hot routines: handing over a factor graph costs more than a small one of them does.
-inlined = njit(cache=True, nogil=True, forceinline=True)
+inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
 ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's
 NEGLIGIBLE = 1e-14  # marginals below this share of C are rounding errors of zero
@@ -53,11 +54,16 @@ class LossArrays(NamedTuple):
 
 
 class ProblemArrays(NamedTuple):
-    """What is to be learned, and how many steps a visit makes."""
+    """What is to be learned, and how many steps a visit makes.
+
+    `taught` is empty if every label of every example is observed; else Y holds any code
+    where one is not.
+    """
 
     graph: FactorArrays
     loss: LossArrays
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
+    taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
     C: float
     max_steps: int
 
@@ -73,9 +79,8 @@ class State(NamedTuple):
 
 
 @inlined
-def _cell(g, f, labels):
-    """Return the cell of factor f that the labelling picks."""
-    factor = g.factor[f]
+def _cell(factor, labels):
+    """Return the cell of a factor that the labelling picks."""
     if factor["second"] < 0:
         return factor["offset"] + labels[factor["first"]]
     return (
@@ -88,9 +93,10 @@ def _cell(g, f, labels):
 @compiled
 def labelling_score(scores, g, labels):
     """Return <scores, U(labels)>."""
+    factors = g.factor
     total = 0.0
-    for f in range(g.factor.shape[0]):
-        total += scores[_cell(g, f, labels)]
+    for f in range(factors.shape[0]):
+        total += scores[_cell(factors[f], labels)]
     return total
 
 
@@ -121,14 +127,15 @@ def _walk_up(scores, g, work):
     as a rule, and rounding must not choose between them.
     """
     upward, choices = work
+    factors, labels, branches = g.factor, g.label, g.branch
     upward[:] = 0.0
-    for f in range(g.incident.shape[0] // 2, g.factor.shape[0]):  # the unary factors
-        factor = g.factor[f]
-        start = g.label[factor["first"]]["start"]
+    for f in range(g.incident.shape[0] // 2, factors.shape[0]):  # the unary factors
+        factor = factors[f]
+        start = labels[factor["first"]]["start"]
         for a in range(factor["n_cells"]):
             upward[start + a] = scores[factor["offset"] + a]
-    for e in range(g.branch.shape[0] - 1, -1, -1):  # leaves first
-        branch = g.branch[e]
+    for e in range(branches.shape[0] - 1, -1, -1):  # leaves first
+        branch = branches[e]
         mine, theirs = branch["child_start"], branch["parent_start"]
         row, step = branch["table"], branch["child_stride"]
         note = branch["choices"]
@@ -164,17 +171,19 @@ def forest_max_sum(scores, g, work, labels):
     """
     _walk_up(scores, g, work)
     upward, choices = work
+    label, branches, roots = g.label, g.branch, g.root
     total = 0.0
-    for j in g.root:
-        start = g.label[j]["start"]
+    for r in range(roots.shape[0]):
+        j = roots[r]
+        start = label[j]["start"]
         choice = 0
-        for a in range(1, g.label[j]["n_values"]):
+        for a in range(1, label[j]["n_values"]):
             if _exceeds(upward[start + a], upward[start + choice]):
                 choice = a
         labels[j] = choice
         total += upward[start + choice]
-    for e in range(g.branch.shape[0]):  # the parent is already decided
-        branch = g.branch[e]
+    for e in range(branches.shape[0]):  # the parent is already decided
+        branch = branches[e]
         labels[branch["child"]] = choices[branch["choices"] + labels[branch["parent"]]]
     return total
 
@@ -594,8 +603,8 @@ def flip_margins(scores, g, labels, margins):
     for i in range(scores.shape[0]):
         margins[i] = 0.0
         for f in range(g.factor.shape[0]):
-            now = scores[i, _cell(g, f, labels[i])]
             factor = g.factor[f]
+            now = scores[i, _cell(factor, labels[i])]
             for end in range(2):
                 j = factor["first"] if end == 0 else factor["second"]
                 if j < 0:
@@ -657,8 +666,9 @@ def _has_few_labellings(g):
 @inlined
 def _find_cells(g, labels, cells):
     """Write the cells that a labelling picks."""
-    for f in range(g.factor.shape[0]):
-        cells[f] = _cell(g, f, labels)
+    factors = g.factor
+    for f in range(factors.shape[0]):
+        cells[f] = _cell(factors[f], labels)
 
 
 @inlined
@@ -676,21 +686,23 @@ def add_loss(scores, g, true_cells, loss):
 
     First the loss of a cell that is wrong at both ends, then less where it is right.
     """
+    worst, joint, first, second = loss
+    factors = g.factor
     for c in range(scores.shape[0]):
-        scores[c] += loss.worst[c]
-    for f in range(g.factor.shape[0]):
+        scores[c] += worst[c]
+    for f in range(factors.shape[0]):
         true = true_cells[f]
-        scores[true] -= loss.joint[f]
-        if loss.first[f] == 0.0 and loss.second[f] == 0.0:
+        scores[true] -= joint[f]
+        if first[f] == 0.0 and second[f] == 0.0:
             continue
-        factor = g.factor[f]
+        factor = factors[f]
         start, n_second = factor["offset"], factor["n_second"]
         column = (true - start) % n_second
         row = true - column
         for b in range(n_second):
-            scores[row + b] -= loss.first[f]
+            scores[row + b] -= first[f]
         for cell in range(start + column, start + factor["n_cells"], n_second):
-            scores[cell] -= loss.second[f]
+            scores[cell] -= second[f]
 
 
 @inlined
@@ -716,17 +728,51 @@ def _store_marginals(marginals, true_cells, C, dual_row, change):
 
 
 @inlined
+def _is_taught(taught, i, f):
+    """Return whether example i has all labels of factor f."""
+    return taught.shape[0] == 0 or taught[i, f]
+
+
+@inlined
+def _silence(i, problem, values, filler):
+    """Fill the cells of the factors that example i does not teach."""
+    taught, factors = problem.taught, problem.graph.factor
+    for f in range(taught.shape[1]):
+        if not taught[i, f]:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                values[c] = filler
+
+
+@inlined
+def _loss_augmented(i, scores, problem, true_cells):
+    """Add the loss to the scores of example i, F_i; return the score of its labels.
+
+    Factors that it does not teach have neither score nor loss: they are as good as
+    absent. There `true_cells` hold some cell.
+    """
+    _find_cells(problem.graph, problem.Y[i], true_cells)
+    _silence(i, problem, scores, 0.0)
+    true_score = _pick(scores, true_cells)
+    add_loss(scores, problem.graph, true_cells, problem.loss)
+    _silence(i, problem, scores, 0.0)
+    return true_score
+
+
+@inlined
 def _find_parts(g, best, worst, C, parts):
     """Find the connected parts in which two labellings differ, and clear their sums.
 
     The number of a part is that of its topmost label; -1 where the labellings agree.
     """
     part, rise, size, room = parts
-    for j in g.root:
+    roots, branches = g.root, g.branch
+    for r in range(roots.shape[0]):
+        j = roots[r]
         part[j] = j if best[j] != worst[j] else -1
         rise[j], size[j], room[j] = 0.0, 0.0, C
-    for e in range(g.branch.shape[0]):
-        branch = g.branch[e]
+    for e in range(branches.shape[0]):
+        branch = branches[e]
         j = branch["child"]
         if best[j] == worst[j]:
             part[j] = -1
@@ -738,22 +784,23 @@ def _find_parts(g, best, worst, C, parts):
 
 
 @inlined
-def _find_moves(scores, marginals, g, best, worst, parts, moves):
+def _find_moves(i, scores, marginals, problem, best, worst, parts, moves):
     """List the cells that lose mass, those that gain it, and their part of the forest.
 
     Returns how many. Beside it, sum up per part how much its move raises the score of
     a unit of mass and how many pairs of cells it touches, and find how long it may be.
     """
+    factors, taught = problem.graph.factor, problem.taught
     part, rise, size, room = parts
     gone, new, owner = moves
     n_moves = 0
-    for f in range(g.factor.shape[0]):
-        factor = g.factor[f]
+    for f in range(factors.shape[0]):
+        factor = factors[f]
         first, second = factor["first"], factor["second"]
         p = part[first]
         if second >= 0:
             p = max(p, part[second])  # the same, unless one is -1
-        if p < 0:
+        if p < 0 or not _is_taught(taught, i, f):
             continue
         old, fresh = factor["offset"] + worst[first], factor["offset"] + best[first]
         if second >= 0:
@@ -768,7 +815,7 @@ def _find_moves(scores, marginals, g, best, worst, parts, moves):
 
 
 @inlined
-def _pairwise_visit(scores, marginals, problem, norm, work):
+def _pairwise_visit(i, scores, marginals, problem, norm, work):
     """Improve one example's marginals on a forest; return its best score before.
 
     `scores` are loss + F and `norm` is K_ii. Mass moves from the worst labelling that
@@ -795,7 +842,7 @@ def _pairwise_visit(scores, marginals, problem, norm, work):
         if total_rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
             break
         _find_parts(g, best, worst, C, parts)
-        n_moves = _find_moves(scores, marginals, g, best, worst, parts, moves)
+        n_moves = _find_moves(i, scores, marginals, problem, best, worst, parts, moves)
         for m in range(n_moves):
             p = owner[m]
             bend = 2.0 * norm * size[p]
@@ -812,7 +859,7 @@ def _pairwise_visit(scores, marginals, problem, norm, work):
 
 
 @compiled
-def _frank_wolfe_visit(scores, marginals, problem, norm, messages):
+def _frank_wolfe_visit(i, scores, marginals, problem, norm, messages):
     """Improve one example's marginals on any graph; return its bound before.
 
     Plain Frank-Wolfe steps towards the labellings that tree-reweighted message
@@ -837,7 +884,12 @@ def _frank_wolfe_visit(scores, marginals, problem, norm, messages):
         if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * C * (1.0 + abs(top))):
             break
         _find_cells(g, labels, cells)
-        for cell in cells:
+        n_taught = 0
+        for f in range(cells.shape[0]):
+            if _is_taught(problem.taught, i, f):
+                cells[n_taught] = cells[f]
+                n_taught += 1
+        for cell in cells[:n_taught]:
             squares += C * (C - 2.0 * marginals[cell])
         bend = norm * squares
         length = 1.0 if rise >= bend else rise / bend
@@ -845,7 +897,7 @@ def _frank_wolfe_visit(scores, marginals, problem, norm, messages):
         for c in range(scores.shape[0]):
             scores[c] += length * norm * marginals[c]
             marginals[c] *= 1.0 - length
-        for cell in cells:
+        for cell in cells[:n_taught]:
             scores[cell] -= length * norm * C
             marginals[cell] += length * C
     return first_bound, moved
@@ -885,18 +937,24 @@ def _visit(i, scores, norm, problem, state, messages, change, work):
     the visit. `change` gets the row's movement, unless there is none. The scores are
     overwritten.
     """
-    g, C = problem.graph, problem.C
+    C = problem.C
     true_cells, marginals, pairwise_work = work
-    _find_cells(g, problem.Y[i], true_cells)
-    true_score = _pick(scores, true_cells)
-    add_loss(scores, g, true_cells, problem.loss)
+    true_score = _loss_augmented(i, scores, problem, true_cells)
     _load_marginals(state.dual_coef[i], true_cells, C, marginals)
     if messages is None:
-        best, moved = _pairwise_visit(scores, marginals, problem, norm, pairwise_work)
+        _silence(i, problem, marginals, C)  # any cell may be picked there
+        best, moved = _pairwise_visit(
+            i, scores, marginals, problem, norm, pairwise_work
+        )
     else:
-        best, moved = _frank_wolfe_visit(scores, marginals, problem, norm, messages)
+        _silence(i, problem, marginals, 0.0)
+        best, moved = _frank_wolfe_visit(i, scores, marginals, problem, norm, messages)
     state.hinge[i] = max(best - true_score, 0.0)
     if moved:
+        _silence(i, problem, marginals, 0.0)
+        for f in range(problem.taught.shape[1]):
+            if not problem.taught[i, f]:
+                marginals[true_cells[f]] = C  # so that A is zero
         _store_marginals(marginals, true_cells, C, state.dual_coef[i], change)
     return moved
 
@@ -1021,12 +1079,9 @@ def hinge_rows(scores, block, problem, hinge, messages):
     g = problem.graph
     true_cells, _, work = visit_work(g)
     for r in range(block.shape[0]):
-        i = block[r]
-        _find_cells(g, problem.Y[i], true_cells)
-        true_score = _pick(scores[r], true_cells)
-        add_loss(scores[r], g, true_cells, problem.loss)
+        true_score = _loss_augmented(block[r], scores[r], problem, true_cells)
         bound = _upper_bound(scores[r], g, messages, work)
-        hinge[i] = max(bound - true_score, 0.0)
+        hinge[block[r]] = max(bound - true_score, 0.0)
 
 
 @compiled

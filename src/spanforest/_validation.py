@@ -56,7 +56,9 @@ class LabelCoding:
         return labels[:, 0] if self.is_vector else labels
 
 
-def read_labels(Y: Any) -> tuple[NDArray[np.int32], LabelCoding]:
+def read_labels(
+    Y: Any, *, allow_missing: bool = False, missing_label: Any = None
+) -> tuple[NDArray[np.int32], LabelCoding]:
     """Give numbers to the values of every label of Y.
 
     Parameters
@@ -64,11 +66,16 @@ def read_labels(Y: Any) -> tuple[NDArray[np.int32], LabelCoding]:
     Y : array-like, DataFrame or sparse matrix, of shape (n_samples, n_labels), or 1-D
         A column per label, with any values that can be sorted. In a sparse matrix what
         is not stored is 0.
+    allow_missing : bool, default=False
+        Whether some labels may be unobserved: NaN, None, pandas.NA, or masked entries
+        of a masked array. Every label must be observed at least once.
+    missing_label : number or str, optional
+        A further value that means so, such as -1.
 
     Returns
     -------
     codes : ndarray of shape (n_samples, n_labels)
-        0, 1, ... for the sorted values of each label.
+        0, 1, ... for the sorted values of each label, -1 where not observed.
     coding : LabelCoding
         The values, names, and form.
 
@@ -77,14 +84,25 @@ def read_labels(Y: Any) -> tuple[NDArray[np.int32], LabelCoding]:
     >>> codes, coding = read_labels([["no", "red"], ["yes", "blue"]])
     >>> codes.tolist(), coding.n_values.tolist()
     ([[0, 1], [1, 0]], [2, 2])
+    >>> read_labels([[0, 1], [1, float("nan")]], allow_missing=True)[0].tolist()
+    [[0, 0], [1, -1]]
     """
     columns, names, is_vector = _columns(Y)
+    gaps = [_find_missing(column, missing_label) for column in columns]
+    some_missing = any(missing.any() for missing in gaps)
     classes, codes = [], []
-    for j, column in enumerate(columns):
+    for j, (column, missing) in enumerate(zip(columns, gaps, strict=True)):
         name = j if names is None else names[j]
-        _check_values(column, name)
+        if missing.any():
+            _check_missing(column, missing, name, allow_missing)
+        rows = np.flatnonzero(~missing)
+        column = np.asarray(column)[rows]
+        if some_missing:  # types are those that they would have had without
+            column = _column(column)
+        _check_values(column, rows, name)
+        numbers = np.full(len(missing), -1, dtype=np.int32)
         try:
-            values, numbers = np.unique(column, return_inverse=True)
+            values, numbers[rows] = np.unique(column, return_inverse=True)
         except TypeError:
             kinds = sorted({type(value).__name__ for value in column})
             raise ValueError(
@@ -95,7 +113,7 @@ def read_labels(Y: Any) -> tuple[NDArray[np.int32], LabelCoding]:
         codes.append(numbers)
     dtype = np.result_type(*classes) if _same_kind(classes) else np.dtype(object)
     coding = LabelCoding(classes, names, is_vector, dtype)
-    return np.column_stack(codes).astype(np.int32), coding
+    return np.column_stack(codes), coding
 
 
 def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
@@ -111,7 +129,7 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         _check_shape(Y.shape)
         return list(Y.toarray().T), None, False
     try:
-        array = np.asarray(Y)
+        array = Y if isinstance(Y, np.ma.MaskedArray) else np.asarray(Y)
     except ValueError as error:
         raise ValueError(
             "Y must be a label matrix of shape (n_samples, n_labels); got rows of "
@@ -149,33 +167,69 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         )
 
 
-def _check_values(column: NDArray[Any], name: Any) -> None:
-    if column.dtype.kind == "f":
-        missing = ~np.isfinite(column)
-    elif column.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in column])
-    else:
+def _check_values(column: NDArray[Any], rows: NDArray[np.intp], name: Any) -> None:
+    """Refuse values that are no classes; `rows` are the examples that they are of."""
+    if column.dtype.kind not in "fO":
         return
-    if missing.any():
-        i = int(np.flatnonzero(missing)[0])
+    if column.dtype.kind == "f" and np.isinf(column).any():
+        i = rows[np.isinf(column)][0]
         raise ValueError(
-            f"Y must be fully observed; label {name} of example {i} is {column[i]} "
-            "(NaN, infinity and None count as missing). Drop or fill such examples."
+            f"Y must hold classes; label {name} of example {i} is infinity. Write NaN "
+            "for a label that was not observed."
         )
     fractions = np.array([isinstance(v, float) and v % 1 != 0 for v in column])
     if fractions.any():
-        i = int(np.flatnonzero(fractions)[0])
         raise ValueError(
             f"Unknown label type: continuous. Labels are classes, but label {name} of "
-            f"example {i} is {column[i]}. Bin such values first (numpy.digitize), or "
-            "use a regressor."
+            f"example {rows[fractions][0]} is {column[fractions][0]}. Bin such values "
+            "first (numpy.digitize), or use a regressor."
         )
     if isinstance(column[0], set | frozenset | list | tuple | dict):
         raise ValueError(
             "Y must be a label matrix with a single value in every cell; got a "
-            f"{type(column[0]).__name__} in label {name} of example 0. Turn sets of "
-            "label names into an indicator matrix with "
+            f"{type(column[0]).__name__} in label {name} of example {rows[0]}. Turn "
+            "sets of label names into an indicator matrix with "
             "sklearn.preprocessing.MultiLabelBinarizer."
+        )
+
+
+def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]:
+    """Tell which labels of a column were not observed."""
+    values = np.asarray(column)
+    if values.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in values])
+    elif values.dtype.kind == "f":
+        missing = np.isnan(values)
+    else:
+        missing = np.zeros(len(values), dtype=bool)
+    missing = missing | np.ma.getmaskarray(column)
+    if missing_label is None or _is_missing(missing_label):
+        return missing
+    if not np.isscalar(missing_label):
+        raise ValueError(
+            "missing_label must be the one number or string that means not observed; "
+            f"got {missing_label!r}."
+        )
+    known = np.flatnonzero(~missing)  # pandas.NA cannot be compared
+    equal = [value == missing_label for value in values[known].tolist()]
+    missing[known] = np.array(equal, dtype=bool)
+    return missing
+
+
+def _check_missing(
+    column: NDArray[Any], missing: NDArray[np.bool_], name: Any, allowed: bool
+) -> None:
+    if not allowed:
+        i = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"Y must be fully observed; label {name} of example {i} is {column[i]} "
+            "(NaN, None and masked entries count as missing). Drop or fill such "
+            "examples."
+        )
+    if missing.all():
+        raise ValueError(
+            f"every label must be observed for at least one example; label {name} "
+            "never is. Leave it out of Y."
         )
 
 

@@ -271,7 +271,8 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     Y : array-like of shape (n_samples, n_labels)
-        Codes 0, 1, ... of each label's values.
+        Codes 0, 1, ... of each label's values, -1 where not observed. A pair counts
+        where both are observed.
 
     Examples
     --------
@@ -279,17 +280,21 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
     [0.693, 0.693, 0.0]
     """
     Y = np.asarray(Y)
-    n_samples, _ = Y.shape
-    n_values = Y.max(axis=0) + 1
+    n_samples, n_labels = Y.shape
+    n_values = np.maximum(Y.max(axis=0) + 1, 1)  # a label never observed has none
     start = np.concatenate([[0], np.cumsum(n_values)[:-1]])
+    observed = (Y >= 0).astype(float)
     one_hot = np.zeros((n_samples, n_values.sum()))
-    one_hot[np.arange(n_samples)[:, None], start + Y] = 1.0
+    one_hot[np.arange(n_samples)[:, None], start + np.maximum(Y, 0)] = observed
 
-    joint = one_hot.T @ one_hot / n_samples
-    product = np.outer(np.diag(joint), np.diag(joint))
+    label = np.repeat(np.arange(n_labels), n_values)  # of every value
+    both = (observed.T @ observed)[label][:, label]  # rows that have both labels
+    joint = one_hot.T @ one_hot
+    alone = (one_hot.T @ observed)[:, label]  # among these rows
     seen = joint > 0
     terms = np.zeros_like(joint)
-    terms[seen] = joint[seen] * np.log(joint[seen] / product[seen])
+    ratio = joint[seen] * both[seen] / (alone[seen] * alone.T[seen])
+    terms[seen] = joint[seen] / both[seen] * np.log(ratio)
     return np.add.reduceat(np.add.reduceat(terms, start, axis=0), start, axis=1)
 
 
@@ -331,7 +336,7 @@ def draw_graph(
         A name of `GENERATORS`, ``"chow_liu"``, a function of ``(n_labels, rng)``, or
         anything `as_label_graph` reads.
     Y : ndarray of shape (n_samples, n_labels)
-        Codes of the training labels.
+        Codes of the training labels, -1 where not observed.
     rng : Generator
         Source of randomness; fixed graphs leave it untouched.
     label_names : sequence, optional

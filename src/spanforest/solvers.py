@@ -51,8 +51,23 @@ class Problem(NamedTuple):
 
     factors: FactorGraph
     loss: FactorLoss
-    Y: NDArray[np.int32]  # (n_samples, n_labels) codes of the true labels
+    Y: NDArray[np.int32]  # (n_samples, n_labels) true codes, -1 where not observed
     C: float
+
+    @property
+    def taught(self) -> NDArray[np.bool_]:
+        """Which factors each example teaches: those whose labels it has.
+
+        Shape (n_samples, n_factors), or empty if every label is observed.
+        """
+        observed = self.Y >= 0
+        if observed.all():
+            return np.zeros((0, 0), dtype=bool)
+        factor = self.factors.arrays.factor
+        is_unary = factor["second"] < 0
+        taught = observed[:, factor["first"]]
+        taught &= observed[:, factor["second"]] | is_unary
+        return np.ascontiguousarray(taught)  # else compiled anew for another layout
 
 
 class Solution(NamedTuple):
@@ -145,9 +160,12 @@ class _BlockedForm(_Form):
         """Visit examples in this order, a block per matrix product."""
         weights = self.weights.astype(self.data.dtype, copy=False)
         state = self._state(hinge, scale)
+        # one for all blocks: fresh memory would cost as much as the copying
+        buffer = np.empty((BLOCK_SIZE, self.data.shape[1]), self.data.dtype)
         for start in range(0, len(order), BLOCK_SIZE):
             block = order[start : start + BLOCK_SIZE]
-            rows = self.data[block]
+            rows = buffer[: len(block)]
+            np.take(self.data, block, axis=0, out=rows, mode="clip")
             scores = (rows @ weights).astype(np.float64, copy=False)
             gram = self._gram(rows, block)
             change = np.empty_like(scores)
@@ -395,7 +413,8 @@ def compiled_problem(problem: Problem) -> ProblemArrays:
     return ProblemArrays(
         graph=graph,
         loss=LossArrays(worst, *problem.loss),
-        Y=problem.Y,
+        Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
+        taught=problem.taught,
         C=float(problem.C),
         max_steps=STEPS_PER_VISIT,
     )
