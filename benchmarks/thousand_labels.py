@@ -1,16 +1,14 @@
 """A thousand labels: ten trees, trained and predicted with MAM, in under 4 GB."""
 
 import resource
-import warnings
 
 import common
 from sklearn.datasets import make_multilabel_classification
-from sklearn.exceptions import ConvergenceWarning
 
 from spanforest import RandomGraphEnsembleClassifier
 
 TARGET_GB = 4.0
-MAX_ITER = 8  # far from a 1 % gap, which takes several times as long
+TOL = 0.05
 
 
 def resident_gb():
@@ -18,12 +16,11 @@ def resident_gb():
 
 
 def main():
-    warnings.simplefilter("ignore", ConvergenceWarning)
     X, Y = make_multilabel_classification(
         n_samples=5000, n_features=500, n_classes=1000, sparse=True, random_state=0
     )
     clf = RandomGraphEnsembleClassifier(
-        n_estimators=10, normalize_kernel=True, max_iter=MAX_ITER, random_state=0
+        n_estimators=10, normalize_kernel=True, tol=TOL, random_state=0
     )
     clf.fit(X[:9], Y[:9]).predict(X[:9])  # compile
     before = resident_gb()
@@ -31,12 +28,13 @@ def main():
     predict = common.seconds(lambda: clf.predict(X))
     peak = resident_gb()
     met = "met" if peak < TARGET_GB else "missed"
-    gap = (clf.duality_gap_ / clf.dual_objective_).mean()
+    gap = (clf.duality_gap_ / clf.dual_objective_).max()
     common.print_table(
         ["what", "measured", "target"],
         [
             ["fit, 5000 examples, 1000 labels, 10 trees", f"{fit:.1f} s", "-"],
-            [f"relative gap after {MAX_ITER} epochs, mean", f"{gap:.1%}", "-"],
+            ["relative gap, largest", f"{gap:.1%}", f"at most {TOL:.0%}"],
+            ["epochs, most", str(clf.n_iter_.max()), "-"],
             [f"predict {len(Y)} examples, MAM", f"{predict:.1f} s", "-"],
             ["peak memory of the process", f"{peak:.2f} GB", f"under 4 GB ({met})"],
             ["of it before the fit", f"{before:.2f} GB", "-"],
