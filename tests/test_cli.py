@@ -79,7 +79,7 @@ def folder(tmp_path, monkeypatch):
 def model_bytes(tmp_path_factory):
     path = tmp_path_factory.mktemp("model")
     frame_of(*make_songs(40, 0)).to_csv(path / "songs.csv", index=False)
-    args = ["train", str(path / "songs.csv"), "--labels", "last:3", *FEW]
+    args = ["train", str(path / "songs.csv"), "--labels", "last:3", *FEW, *RAW]
     assert main([*args, "-o", str(path / "songs.spanforest")]) == 0
     return (path / "songs.spanforest").read_bytes()
 
@@ -130,8 +130,11 @@ def predictions(ok, *args):
     return scores.set_axis(labels.columns, axis="columns")
 
 
+RAW = ("--scale", "none")
+
+
 def reference(**params):
-    """What train makes, made in Python."""
+    """What train makes without scaling, made in Python."""
     X, Y = make_songs(40, 0)
     ensemble = RandomGraphEnsembleClassifier(3, random_state=0, **params)
     return ensemble.fit(X, Y)
@@ -223,7 +226,8 @@ def test_no_command_shows_the_help(capsys):
 
 
 def test_train_and_predict_do_what_the_library_does(ok, folder):
-    line = ok("train", "songs.csv", "--labels", "last:3", *FEW, "-o", "m.spanforest")
+    args = ("--labels", "last:3", *FEW, *RAW)
+    line = ok("train", "songs.csv", *args, "-o", "m.spanforest")
     assert re.match(r"m.spanforest: 3 graphs over 3 labels, learnt from 40 exa", line)
     X, _ = make_songs(20, 1)
     found = predictions(ok, "m.spanforest", "test_songs.csv")
@@ -246,7 +250,7 @@ def test_train_and_predict_do_what_the_library_does(ok, folder):
     ],
 )
 def test_every_option_of_train_reaches_the_estimator(ok, folder, options, params):
-    ok("train", "songs.csv", "--labels", "last:3", *FEW, *options, "-o", "m")
+    ok("train", "songs.csv", "--labels", "last:3", *FEW, *RAW, *options, "-o", "m")
     X, _ = make_songs(20, 1)
     scores = predictions(ok, "m", "test_songs.csv", "--scores")
     assert_allclose(scores, reference(**params).decision_function(X), atol=1e-12)
@@ -273,7 +277,7 @@ def test_a_model_is_a_pipeline_that_python_can_use(ok, folder):
     assert_array_equal(model.predict(frame), expected.predict(X))
 
 
-@pytest.mark.parametrize("scale", ["none", "standard", "minmax", "tfidf"])
+@pytest.mark.parametrize("scale", ["none", "standard", "unit", "minmax", "tfidf"])
 def test_scaling_is_part_of_the_model(ok, folder, scale):
     frame = frame_of(*make_songs(40, 0))
     frame[FEATURES] = frame[FEATURES].abs() * [1, 2, 3]  # tfidf counts words
@@ -346,7 +350,7 @@ def write_data(name, X, Y, features=FEATURES, labels=LABELS):
 def test_the_format_of_the_data_does_not_matter(ok, songs, name):
     write_data(name, *make_songs(40, 0))
     options = () if name == "a.npz" else ("--labels", ",".join(LABELS))
-    ok("train", name, *options, *FEW, "-o", "m")
+    ok("train", name, *options, *FEW, *RAW, "-o", "m")
     expected = predictions(ok, "songs.spanforest", "test_songs.csv")
     assert_array_equal(predictions(ok, "m", "test_songs.csv"), expected)
     test = f"test_{name}"  # columns are found by name, whatever their order
@@ -470,7 +474,7 @@ def test_archives_need_names_and_labels_only_where_they_are_used(ok, fails, fold
     evaluated = json.loads(ok("evaluate", "m", "e.csv", "--labels", "last:3", "--json"))
     assert evaluated == json.loads(ok("evaluate", "m", "a.npz", "--json"))
     np.savez("f.npz", Z=X)
-    assert "with X, X_data (CSR) or K" in fails("predict", "m", "f.npz")
+    assert "expected one of X, X_data (CSR) and K" in fails("predict", "m", "f.npz")
 
 
 NOMINAL = """@relation 'songs: -C 2'
@@ -513,7 +517,7 @@ def test_missing_features_are_refused_or_filled(ok, fails, folder):
     frame.to_csv("gaps.csv", index=False)
     args = ("train", "gaps.csv", "--labels", "last:3", *FEW, "-o", "m")
     message = fails(*args)
-    assert "2 values of features are missing, in tempo" in message
+    assert "2 values of features are missing, the first: 'tempo' of row 4" in message
     assert "--missing mean" in message
     ok(*args, "--missing", "mean")
     frame["tempo"] = frame["tempo"].fillna(frame["tempo"].mean())
@@ -538,7 +542,7 @@ def test_labels_may_be_words(ok, fails, folder):
     facts = json.loads(ok("evaluate", "m", "words.csv", "--per-label", "--json"))
     assert facts["microlabel_f1"] is None
     right = (found.astype(str) == frame[LABELS].astype(str)).to_numpy()
-    assert facts["microlabel_accuracy"] == right.mean()
+    assert facts["microlabel_accuracy"] == pytest.approx(right.mean())
     assert [label["accuracy"] for label in facts["labels"]] == right.mean(
         axis=0
     ).tolist()
@@ -555,8 +559,10 @@ def test_labels_may_be_words(ok, fails, folder):
 
 def test_a_known_graph_is_read_from_a_file(ok, fails, folder):
     Path("edges.csv").write_text("happy, sad\nsad,calm\n\n")
-    ok("train", "songs.csv", "--labels", "last:3", "--graph", "edges.csv", "-o", "m")
+    args = ("--labels", "last:3", "--graph", "edges.csv", "-o", "m")
+    line = ok("train", "songs.csv", *args)
     (graph,) = load("m")[-1].graphs_  # one member is enough for one graph
+    assert line.startswith("m: 1 graph over 3 labels, learnt from 40 examples")
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     args = ("train", "songs.csv", "--labels", "last:3", "-o", "m", "--graph")
     Path("edges.csv").write_text("happy,sad,calm\n")
@@ -566,7 +572,7 @@ def test_a_known_graph_is_read_from_a_file(ok, fails, folder):
 
 def test_data_sets_are_known_by_name(ok, fails, folder):
     args = ("--trees", "1", "--tol", "0.5", "-o", "m")
-    ok("train", "Circle10", *args)
+    ok("train", "Circle10", *RAW, *args)
     X, Y = make_circle(random_state=0)
     facts = json.loads(ok("evaluate", "m", "circle10", "--json"))
     expected = RandomGraphEnsembleClassifier(1, tol=0.5, random_state=0).fit(X, Y)
@@ -702,6 +708,10 @@ def test_datasets_lists_what_is_known(ok, folder, monkeypatch):
         ("train songs.csv", "--output"),
         ("train songs.csv --labels last:3 -o m --kernel oak", "--kernel"),
         ("train songs.csv --labels last:3 -o m --trees 0", "--trees"),
+        ("train songs.csv --labels last:3 -o m --C -1", "greater than 0; got -1"),
+        ("train songs.csv --labels last:3 -o m --C 0", "'--C'"),
+        ("train songs.csv --labels last:3 -o m --tol 0", "'--tol'"),
+        ("train songs.csv --labels last:3 -o m --jobs 0", "'--jobs'"),
         ("train songs.csv --labels first:0 -o m", "at least one label is needed"),
         ("train songs.csv --labels , -o m", "at least one label is needed"),
         ("train songs.csv --labels songs.xml -o m", "ARFF files only"),
@@ -728,8 +738,15 @@ def test_bad_usage_is_one_line_and_exit_code_2(fails, songs, args, message):
         ("train songs.csv --labels last:3 -o no/m", "there is no folder no"),
         ("train songs.csv --labels last:3 -o .", "is a folder"),
         ("train . --labels last:3 -o m", "is a folder"),
-        ("train songs.csv --labels last:3 -o m --C 0", "C must be"),
-        ("train new_songs.csv --labels tempo -o m", "'title' is not"),
+        ("train songs.csv --labels last:9 -o m", "6 columns, .* 1 and 6; got 9"),
+        (
+            "train songs.csv --labels last:3 --drop tempo,loudness,length -o m",
+            "no column of songs.csv is left for the features",
+        ),
+        ("train bare.arff -o m", "which attributes are labels.* Say --labels with a"),
+        ("train bare.arff --labels last:9 -o m", "2 attributes, .* 1 and 2; got 9"),
+        ("train bare.arff --labels a -o m", "Leave it out: --drop title"),
+        ("train new_songs.csv --labels tempo -o m", "'title' of row 1"),
         ("train songs.csv --labels tempo -o m", "Is it a feature"),
         ("train empty.csv --labels a -o m", "empty.csv: expected"),
         ("train bad.arff --labels a -o m", "bad.arff, line 1"),
@@ -738,13 +755,43 @@ def test_bad_usage_is_one_line_and_exit_code_2(fails, songs, args, message):
         ("predict songs.spanforest bad.arff", "bad.arff, line 1"),
         ("evaluate songs.spanforest new_songs.csv", "'happy', 'sad', 'calm' not found"),
         ("datasets oak", "name must be one of"),
+        ("train oak -o m", "no data set of that name"),
+        ("train medical -o m", "Put medical.npz, .* --data-home DIR, or set .*FOREST_"),
+        ("datasets medical", "--data-home DIR, or set the env"),
+        ("predict songs.spanforest not.npz", "not.npz: expected a NumPy archive"),
+        ("train not.npz -o m", "not.npz: expected a NumPy archive"),
+        ("predict songs.spanforest not.parquet", "not.parquet: expected a Parquet"),
+        ("predict songs.spanforest not.svm", "not.svm: expected lines like"),
     ],
 )
-def test_failures_are_one_line_and_exit_code_1(fails, songs, args, message):
+def test_failures_are_one_line_and_exit_code_1(
+    fails, songs, args, message, monkeypatch
+):
+    monkeypatch.delenv("SPANFOREST_DATA", raising=False)
     Path("empty.csv").touch()
     Path("bad.arff").write_text("nothing\n")
-    assert message in fails(*args.split())
+    Path("bare.arff").write_text(BARE)
+    for suffix in ("npz", "parquet", "svm"):
+        Path(f"not.{suffix}").write_text("not what it seems\n")
+    assert re.search(message.replace("(", r"\("), fails(*args.split()))
     assert not Path("m").exists()
+
+
+BARE = "@relation r\n@attribute title string\n@attribute a {0, 1}\n@data\nx,1\n"
+
+
+def test_a_word_that_is_no_choice_is_told_plainly(fails, folder):
+    message = fails("train", "songs.csv", "-o", "m", "--kernel", "oak", code=2)
+    assert message.startswith(
+        "spanforest train: Invalid value for '--kernel': 'oak' is not one of 'linear',"
+    )
+
+
+def test_data_home_is_where_named_data_sets_are_looked_for(ok, fails, folder):
+    X, Y = make_songs(40, 0)
+    np.savez("medical.npz", X=X, Y=Y)  # not what its name promises
+    args = ("train", "medical", "-o", "m", "--data-home", folder)
+    assert "medical must have" in fails(*args)
 
 
 @pytest.fixture
@@ -768,6 +815,7 @@ def broken(monkeypatch):
         (ValueError(), "unexpected error: ValueError: (--debug shows where)"),
         (ValueError("two\nlines"), "spanforest: two lines"),
         (OSError(28, "No space left", "m"), "spanforest: m: No space left"),
+        (OSError(28, "No space left"), "spanforest: No space left"),
     ],
 )
 def test_any_error_is_one_line(fails, songs, broken, error, message):
@@ -814,39 +862,6 @@ def test_without_typer_the_extra_is_named(capsys, monkeypatch):
 
 
 # --- files and terminals
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "out.csv"
-    path.write_text("old")
-
-    def write_half():
-        with _output.whole_file(path) as temporary:
-            temporary.write_text("half")
-            assert temporary.name.endswith("out.csv")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_half()
-    assert path.read_text() == "old"
-    with _output.whole_file(path) as temporary:
-        temporary.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert [found.name for found in tmp_path.iterdir()] == ["out.csv"]
-
-
-def test_a_link_and_a_device_keep_what_they_are(tmp_path):
-    target, link = tmp_path / "target", tmp_path / "link"
-    target.touch()
-    link.symlink_to(target)
-    with _output.whole_file(link) as temporary:
-        temporary.write_text("new")
-    assert link.is_symlink()
-    assert target.read_text() == "new"
-    with _output.whole_file(Path(os.devnull)) as path:
-        path.write_text("gone")
-    assert not Path(os.devnull).is_file()
 
 
 class Terminal(io.StringIO):
@@ -927,6 +942,283 @@ def test_shells_are_told_how_to_complete(spanforest):
     assert run.stdout.split() == ["evaluate"]
 
 
+# --- labels and features are matched by name, or by position if there are no names
+
+
+def renamed_npz(name, X, Y, **names):
+    np.savez(name, X=X, Y=Y, feature_names=FEATURES, **names)
+
+
+def test_labels_of_other_names_are_refused_by_evaluate(fails, songs):
+    X, Y = make_songs(20, 1)
+    renamed_npz("a.npz", X, Y, label_names=["happy", "grief", "joy"])
+    message = fails("evaluate", "songs.spanforest", "a.npz")
+    assert "a.npz: its labels are not those of the model" in message
+    assert "missing: 'sad', 'calm'; not in the model: 'grief', 'joy'" in message
+    frame = frame_of(X, Y).rename(columns={"happy": "grief"})
+    frame.to_csv("b.csv", index=False)
+    message = fails("evaluate", "songs.spanforest", "b.csv", "--labels", "last:3")
+    assert "missing: 'happy'; not in the model: 'grief'" in message
+    write_data("c.arff", X, Y)
+    text = Path("c.arff").read_text().replace("happy", "joy").replace("sad", "grief")
+    Path("c.arff").write_text(text)
+    message = fails("evaluate", "songs.spanforest", "c.arff")
+    assert "missing: 'happy', 'sad'" in message
+
+
+def test_reordered_labels_are_put_into_the_order_of_the_model(ok, songs):
+    X, Y = make_songs(20, 1)
+    renamed_npz("a.npz", X, Y[:, [2, 0, 1]], label_names=["calm", "happy", "sad"])
+    expected = ok("evaluate", "songs.spanforest", "test_songs.csv", "--per-label")
+    assert ok("evaluate", "songs.spanforest", "a.npz", "--per-label") == expected
+
+
+def test_labels_without_names_are_matched_by_position_if_their_number_agrees(
+    ok, fails, songs
+):
+    X, Y = make_songs(20, 1)
+    renamed_npz("a.npz", X, Y)
+    expected = ok("evaluate", "songs.spanforest", "test_songs.csv")
+    assert ok("evaluate", "songs.spanforest", "a.npz") == expected
+    renamed_npz("b.npz", X, Y[:, :2])
+    assert "has 3 labels; found 2" in fails("evaluate", "songs.spanforest", "b.npz")
+
+
+def test_labels_that_the_model_was_not_trained_on_are_left_out_aloud(ok, capsys, songs):
+    X, Y = make_songs(20, 1)
+    names = ["other", *LABELS]
+    renamed_npz("a.npz", X, np.column_stack([Y[:, 0], Y]), label_names=names)
+    expected = ok("evaluate", "songs.spanforest", "test_songs.csv")
+    assert main(["evaluate", "songs.spanforest", "a.npz"]) == 0
+    out, err = capsys.readouterr()
+    assert out == expected
+    assert err == (
+        "spanforest: warning: a.npz: labels that the model does not know are left out: "
+        "'other'.\n"
+    )
+
+
+def libsvm_of(X, Y, name, **options):
+    labels = sparse.csr_matrix(Y)
+    dump_svmlight_file(X, labels, name, multilabel=True, **options)
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+@pytest.mark.parametrize("scale", ["unit", "standard", "minmax", "none"])
+def test_numbered_features_are_matched_with_names_by_position_aloud(
+    ok, capsys, folder, zero_based, scale
+):
+    args = ("--labels", "last:3", *FEW, "--tol", "0.5", "--scale", scale)
+    ok("train", "songs.csv", *args, "-o", "m")
+    libsvm_of(*make_songs(20, 1), "test.svm", zero_based=zero_based)
+    for command in ("predict", "evaluate"):
+        expected = ok(command, "m", "test_songs.csv")
+        assert main([command, "m", "test.svm"]) == 0
+        out, err = capsys.readouterr()
+        assert out == expected
+        assert err == (
+            "spanforest: warning: test.svm does not name its features; they are "
+            "matched with those of the model by position.\n"
+        )
+
+
+def test_numbered_features_are_refused_if_their_number_differs(fails, ok, songs):
+    Path("few.svm").write_text("1 1:0.5 2:1\n")
+    message = fails("predict", "songs.spanforest", "few.svm")
+    assert "model has 3 features, and few.svm 2" in message
+    assert "such as 3:0" in message
+    Path("many.svm").write_text("1 1:0.5 4:1\n")
+    message = fails("predict", "songs.spanforest", "many.svm")
+    assert "model has 3 features, and many.svm 4" in message
+    assert "such as" not in message
+    np.savez("few.npz", X=make_songs(5, 0)[0][:, :2])
+    message = fails("predict", "songs.spanforest", "few.npz")
+    assert "has 3 features; found 2" in message
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
+@pytest.mark.parametrize("source", ["a.npz", "a.svm", "circle10"])
+def test_data_that_know_their_labels_take_no_labels(fails, songs, command, source):
+    X, Y = make_songs(40, 0)
+    np.savez("a.npz", X=X, Y=Y)
+    libsvm_of(X, Y, "a.svm")
+    model = () if command == "train" else ("songs.spanforest",)
+    output = ("-o", "m") if command == "train" else ()
+    args = (command, *model, source, *output, "--labels", "last:2")
+    assert "says itself what its labels and features are" in fails(*args, code=2)
+
+
+# --- values that cannot be used
+
+
+@pytest.fixture
+def train_or_predict(songs):
+    """Arguments of a command that reads a CSV file."""
+
+    def args(command, path):
+        if command == "train":
+            return ("train", path, "--labels", "last:3", *FEW, "-o", "m")
+        return (command, "songs.spanforest", path)
+
+    return args
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("", "1 value of a feature is missing: 'loudness' of row 3 (line 5)"),
+        ("inf", "1 value of a feature is infinite: 'loudness' of row 3 (line 5)"),
+        ("loudish", "'loudness' of row 3 (line 5) is 'loudish'"),
+    ],
+)
+def test_a_value_that_is_no_number_is_named_with_file_column_row_and_line(
+    fails, train_or_predict, command, value, expected
+):
+    lines = Path("songs.csv").read_text().splitlines()
+    values = lines[3].split(",")
+    values[1] = value
+    lines[3] = ",".join(values)
+    lines.insert(1, "")  # pandas counts no blank lines, editors do
+    Path("bad.csv").write_text("\n".join(lines))
+    message = fails(*train_or_predict(command, "bad.csv"))
+    assert f"bad.csv: {expected}" in message or f"; {expected}" in message
+    assert message.startswith("spanforest: bad.csv: ")
+    if value == "":
+        wanted = "--missing mean" if command == "train" else "train the model with --mi"
+        assert wanted in message
+
+
+def test_missing_values_of_other_formats_are_named_too(fails, songs):
+    X, Y = make_songs(20, 1)
+    X[4, 1] = np.nan
+    write_data("a.arff", X, Y)
+    message = fails("predict", "songs.spanforest", "a.arff")
+    line = Path("a.arff").read_text().splitlines().index("@data") + 1 + 5
+    expected = f"'loudness' of row 5 (line {line})"
+    assert f"a.arff: 1 value of a feature is missing: {expected}" in message
+    np.savez("a.npz", X=X, Y=Y)
+    message = fails("train", "a.npz", *FEW, "-o", "m")
+    assert "a.npz: 1 value of a feature is missing: column 2 of row 5." in message
+    csr = sparse.csr_array(np.nan_to_num(X, nan=7.0))
+    csr.data[csr.data == 7.0] = np.nan
+    parts = {"X_data": csr.data, "X_indices": csr.indices, "X_indptr": csr.indptr}
+    np.savez("b.npz", **parts, X_shape=csr.shape, Y=Y)
+    message = fails("train", "b.npz", *FEW, "-o", "m")
+    assert "b.npz: 1 value of a feature is missing: column 2 of row 5." in message
+
+
+# --- scaling
+
+
+def test_unit_length_does_not_hide_how_far_an_example_is_from_the_mean(ok, folder):
+    X = np.linspace(-2, 2, 40)[:, np.newaxis]
+    Y = np.column_stack([X > 1, X > -1]).astype(int)  # one feature: only its sign?
+    np.savez("a.npz", X=X, Y=Y)
+    ok("train", "a.npz", *FEW, "--C", "10", "--tol", "0.2", "-o", "m")
+    found = json.loads(ok("evaluate", "m", "a.npz", "--json"))
+    assert found["microlabel_accuracy"] > 0.95
+
+
+def test_by_default_features_of_any_size_are_learnt_from(ok, folder):
+    """Without scaling, `length` would drown the others and training not converge."""
+    frame = frame_of(*make_songs(40, 0))
+    frame["length"] = 1000 * frame["length"] + 200_000
+    frame.to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, "--C", "10", "-o", "m")
+    found = json.loads(ok("evaluate", "m", "a.csv", "--json"))
+    assert found["microlabel_accuracy"] > 0.85
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ((), ["StandardScaler", "PolynomialFeatures", "Normalizer"]),
+        (("--kernel", "rbf"), ["StandardScaler"]),
+        (("--kernel", "tanimoto"), []),
+        (("--scale", "none"), []),
+        (("--scale", "minmax"), ["MinMaxScaler"]),
+    ],
+)
+def test_the_scaling_suits_the_kernel(ok, folder, options, steps):
+    frame = frame_of(*make_songs(40, 0)).abs()  # as tanimoto needs
+    frame.to_csv("a.csv", index=False)
+    args = ("--labels", "last:3", *FEW, "--tol", "0.5", *options)
+    ok("train", "a.csv", *args, "-o", "m")
+    found = json.loads(ok("inspect", "m", "--json"))["steps"]
+    assert found == [*steps, "RandomGraphEnsembleClassifier"]
+
+
+def test_sparse_features_are_scaled_and_stay_sparse(ok, folder):
+    X, Y = make_songs(40, 0)
+    X[X < 0.5] = 0
+    libsvm_of(X, Y, "a.svm")
+    ok("train", "a.svm", *FEW, "--tol", "0.5", "-o", "m")
+    model = load("m")
+    assert [type(step).__name__ for step in model] == [
+        *("MaxAbsScaler", "Normalizer", "RandomGraphEnsembleClassifier"),
+    ]
+    assert sparse.issparse(model[:-1].transform(sparse.csr_array(X)))
+    ok("evaluate", "m", "a.svm")
+    ok("inspect", "m")
+
+
+# --- pipes, and stopping
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout here")
+@pytest.mark.parametrize("name", ["/dev/stdout", "-"])
+def test_predictions_go_through_a_pipe_by_any_name(ok, spanforest, songs, name):
+    expected = ok("predict", "songs.spanforest", "test_songs.csv")
+    run = spanforest("predict", "songs.spanforest", "test_songs.csv", "-o", name)
+    assert (run.stdout, run.stderr, run.returncode) == (expected, "", 0)
+    assert not Path("-").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="no /dev/stdin here")
+def test_tables_come_through_a_pipe(ok, songs):
+    expected = ok("predict", "songs.spanforest", "test_songs.csv")
+    command = [sys.executable, "-m", "spanforest", "predict", "songs.spanforest", "-"]
+    with open("test_songs.csv") as table:
+        pipe = subprocess.Popen(["cat"], stdin=table, stdout=subprocess.PIPE)
+        run = subprocess.run(
+            [*command, "--format", "csv"],
+            stdin=pipe.stdout,
+            capture_output=True,
+            text=True,
+        )
+        pipe.stdout.close()
+        pipe.wait()
+    assert (run.stdout, run.stderr) == (expected, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are files on POSIX only")
+def test_a_model_goes_to_an_ordinary_file_only(fails, folder):
+    os.mkfifo("pipe")
+    args = ("train", "songs.csv", "--labels", "last:3", *FEW)
+    assert "not an ordinary file" in fails(*args, "-o", "pipe", code=2)
+
+
+@pytest.mark.parametrize("where", ["read", "fit", "save"])
+def test_train_says_that_a_stop_leaves_no_file(capsys, folder, monkeypatch, where):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    if where == "read":
+        monkeypatch.setattr("pandas.read_csv", stop)
+    elif where == "fit":
+        monkeypatch.setattr(RandomGraphEnsembleClassifier, "fit", stop)
+    else:
+        monkeypatch.setattr("os.replace", stop)
+    before = sorted(os.listdir())
+    args = ["train", "songs.csv", "--labels", "last:3", *FEW, "-o", "m"]
+    assert main(args) == 130
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "spanforest: stopped; nothing was written.\n"
+    assert sorted(os.listdir()) == before
+
+
 # --- real data
 
 
@@ -949,7 +1241,7 @@ def test_mulan_files_and_archives_of_the_same_data_agree(ok, tmp_path):
 @pytest.mark.slow
 def test_meka_files_with_labels_of_several_values_work(ok, tmp_path):
     model, arff = tmp_path / "flare.spanforest", Path(DATA, "solar_flare.arff")
-    ok("train", arff, *FEW, "-o", model)
+    ok("train", arff, *FEW, "--C", "10", "-o", model)
     assert predictions(ok, model, arff)["c-class"].nunique() > 1
     facts = json.loads(ok("inspect", model, "--json"))
     assert [len(label["values"]) for label in facts["labels"]] == [3, 4, 2]

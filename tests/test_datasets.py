@@ -337,6 +337,30 @@ def test_what_is_wrong_with_an_archive_is_told(tmp_path, arrays, message):
         load_npz(tmp_path / "bad.npz")
 
 
+def test_examples_to_predict_for_need_no_labels_and_no_square_kernel(tmp_path):
+    path = tmp_path / "new.npz"
+    np.savez(path, X=np.eye(3))
+    with pytest.raises(ValueError, match="expected Y and one of X"):
+        load_npz(path)
+    assert load_npz(path, is_complete=False).Y.shape == (3, 0)
+    np.savez(path, K=np.ones((2, 5)), Y=[[1], [0]])
+    with pytest.raises(ValueError, match="K square"):
+        load_npz(path)
+    assert load_npz(path, is_complete=False).K.shape == (2, 5)
+    np.savez(path, Y=[[1]])
+    with pytest.raises(ValueError, match="expected one of X, X_data"):
+        load_npz(path, is_complete=False)
+
+
+def test_dropped_attributes_do_not_count_as_labels(toy):
+    text = TOY.format(name="toy").replace("a numeric", "a integer")
+    toy.write_text(text.replace("?", "1").replace("1.5", "7"))
+    assert load_arff(toy, 1, drop="id").label_names == ("a",)
+    assert load_arff(toy, -1, drop=["id", "q"]).label_names == ("p",)
+    with pytest.raises(ValueError, match=r"5 attributes, .* between 1 and 5; got 6"):
+        load_arff(toy, -6, drop="id")
+
+
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04", None])
 def test_what_is_no_archive_is_told(tmp_path, content):
     path = tmp_path / "bad.npz"

@@ -418,7 +418,7 @@ def test_a_link_is_followed(path, tmp_path):
 
 
 def test_a_folder_is_not_overwritten(tmp_path):
-    with pytest.raises(ModelFileError, match=r"is a folder\. Choose another"):
+    with pytest.raises(ModelFileError, match=r"is a folder\. Choose the name"):
         save(mmcrf(), tmp_path)
     assert tmp_path.is_dir()
 
@@ -434,7 +434,7 @@ def test_what_is_no_ordinary_file_is_neither_written_nor_read(tmp_path):
 
 
 def test_the_folder_must_exist(tmp_path):
-    with pytest.raises(ModelFileError, match=r"no folder .*missing\. Make it"):
+    with pytest.raises(ModelFileError, match=r"no folder .*missing to .* Make it"):
         save(mmcrf(), tmp_path / "missing" / "model")
     assert not os.listdir(tmp_path)
 

@@ -132,15 +132,16 @@ def test_column_numbers_are_names_but_values_are_not(tmp_path):
     ("options", "message"),
     [
         ({"labels": ["joy"]}, r"labels .* 'joy' not found. The columns are 'tempo', "),
-        ({"labels": 9}, "between 1 and 4, or its negative; got 9"),
+        ({"labels": 9}, "4 columns, .* between 1 and 4; got 9"),
+        ({"labels": -9}, "between 1 and 4; got 9"),
         ({"labels": 0}, "got 0"),
         ({"labels": ["happy", "happy"]}, "'happy' is there twice"),
         ({"labels": "happy", "drop": "id"}, "drop .* 'id' not found"),
         ({"labels": (), "features": ["x"]}, "features .* 'x' not found"),
-        ({"labels": "happy"}, r"numbers; 'key, of' is not .* starts with 'minor'"),
+        ({"labels": "happy"}, r"numbers; 'key, of' of row 1 \(line 2\) is 'minor'"),
         (
             {"labels": "tempo", "features": ()},
-            r"'tempo' of row 1 is 120\.5. Is it a feature",
+            r"'tempo' of row 1 \(line 2\) is 120\.5. Is it a feature",
         ),
     ],
 )
@@ -154,8 +155,31 @@ def test_what_cannot_be_used_is_named(songs, tmp_path, options, message):
 def test_missing_labels_are_refused(songs, tmp_path):
     songs.loc[1, "key, of"] = None
     path, load = save(songs, tmp_path / "songs.csv")
-    with pytest.raises(ValueError, match="'key, of' of row 2 is missing"):
+    with pytest.raises(ValueError, match=r"'key, of' of row 2 \(line 3\) is missing"):
         load(path, -1)
+
+
+def test_a_stray_word_is_found_in_its_column_row_and_line(songs, tmp_path):
+    text = 'tempo,loud,happy\n1,2,0\n\n2,"3",1\n3,loudish,1\nfast,?,0\n'
+    path = tmp_path / "stray.csv"
+    path.write_text(text)
+    message = (
+        r"'tempo' of row 4 \(line 6\) is 'fast', .* 2 such columns: 'tempo', 'loud'"
+    )
+    with pytest.raises(ValueError, match=message):
+        load_csv(path, -1)
+    with pytest.raises(ValueError, match=r"'loud' of row 3 \(line 5\) is 'loudish'"):
+        load_csv(path, -1, drop="tempo")
+    songs["tempo"] = ["120", "60", "90"]  # numbers in quotes are text in Parquet
+    path, load = save(songs, tmp_path / "songs.parquet")
+    with pytest.raises(ValueError, match="'tempo' of row 1 is '120'"):
+        load(path, ["happy"], features=["tempo"])
+
+
+def test_yes_and_no_with_gaps_are_numbers_with_gaps(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("loud,happy\nTrue,1\n,0\nFalse,1\n")
+    assert_array_equal(load_csv(path, -1).X, [[1], [np.nan], [0]])
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,10 @@ import io
 import json
 import os
 import platform
-import secrets
-import shutil
 import warnings
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -30,6 +28,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from spanforest import __version__
 from spanforest._classifier import GraphClassifier
+from spanforest._files import check_target, is_stream, whole_file
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
 
@@ -118,8 +117,10 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        If the model holds something that `load` would refuse, or if nothing can be
-        written at `path`. The message says what to do.
+        If the model holds something that `load` would refuse, or if `path` cannot be a
+        file. The message says what to do.
+    OSError
+        If the file cannot be written, such as on a full disk.
 
     Examples
     --------
@@ -140,7 +141,8 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
             "save takes an estimator of this library, or of scikit-learn around one; "
             f"got {model!r:.80}. Pass the fitted object itself."
         )
-    target = _check_target(Path(path))
+    path = Path(path)
+    _check_target(path)
     payload = _to_payload(model)
     header = {
         "format": _FORMAT,
@@ -151,24 +153,19 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         "payload_sha256": hashlib.sha256(payload).hexdigest(),
     }
     line = json.dumps(header).encode() + b"\n"
-    _write_whole(target, [line, _digest_line(line), payload])
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        file.writelines([line, _digest_line(line), payload])
 
 
-def _check_target(path: Path) -> Path:
-    """Return where to write, links followed; refuse what cannot become a file."""
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        what = "a folder" if target.is_dir() else "not an ordinary file"
+def _check_target(path: Path) -> None:
+    if is_stream(path):  # a model cannot be read from there
         raise ModelFileError(
-            f"the path must name a file; {path} is {what}. Choose another name, such "
-            f"as {path / 'model.spanforest'}."
+            f"{path} is not an ordinary file. Choose the name of a file."
         )
-    if not target.parent.is_dir():
-        raise ModelFileError(
-            f"the folder of the file must exist; there is no folder {path.parent}. "
-            "Make it first, or choose another path."
-        )
-    return target
+    try:
+        check_target(path)
+    except OSError as error:
+        raise ModelFileError(str(error)) from error
 
 
 def _to_payload(model: BaseEstimator) -> bytes:
@@ -209,22 +206,6 @@ def _refuse_to_save(
         f"runs no code; this {type(model).__name__} cannot be saved: {what}. "
         f"{_ADVICE.get(parameter, _ADVICE['other'])}"
     ) from (reason if isinstance(reason, Exception) else None)
-
-
-def _write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)  # a private file stays private
-        os.replace(temporary, path)
-    except BaseException:  # Ctrl-C too
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 # --- loading -------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The program: its commands, and what becomes of errors, warnings and broken pipes."""
 
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -13,10 +14,27 @@ from spanforest import __version__
 from spanforest.cli._datasets import datasets
 from spanforest.cli._evaluate import evaluate
 from spanforest.cli._inspect import inspect
+from spanforest.cli._output import say
 from spanforest.cli._predict import predict
 from spanforest.cli._report import report
 from spanforest.cli._reproduce import reproduce
 from spanforest.cli._train import train
+
+# What the library says to those who write Python, and what a command says instead.
+_IN_WORDS_OF_COMMANDS = (
+    (r"pass it as data_home or set", "say --data-home DIR, or set"),
+    (r" Read other data with load_arff or load_npz\.", ""),
+    (
+        r"Pass labels= a Mulan XML file.*",
+        "Say --labels with a Mulan XML file, their names, or first:N or last:N.",
+    ),
+    (r"drop=\['(.+?)'\]", r"--drop \1"),
+    (
+        r" Raise max_iter.*",
+        " Raise --max-iter or --tol, lower --C, or scale the data: --scale unit.",
+    ),
+    (r"^Value error, |(?<=: )Value error, ", ""),  # pydantic, within some Typers
+)
 
 app = typer.Typer(
     name="spanforest",
@@ -92,7 +110,7 @@ def run(args: list[str]) -> int:
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            _say(_message(error, args, debug))
+            say(_message(error, args, debug))
             return getattr(error, "exit_code", 1)
     return result if isinstance(result, int) else 0
 
@@ -102,28 +120,23 @@ def _message(error: Exception, args: list[str], debug: bool) -> str:
     if hasattr(error, "format_message"):  # bad usage, found by Typer or by a command
         known = [c.callback.__name__ for c in app.registered_commands if c.callback]
         command = " ".join(["spanforest", *(arg for arg in args[:1] if arg in known)])
-        text = error.format_message().rstrip(".")
+        text = _in_words_of_commands(error.format_message()).rstrip(".")
         return f"{command}: {text}. See {command} --help."
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"spanforest: {error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"spanforest: {where}{error.strerror}"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
-        return f"spanforest: {error}"
+        return f"spanforest: {_in_words_of_commands(str(error))}"
     kind = "not enough memory" if isinstance(error, MemoryError) else "unexpected error"
     hint = "" if debug else " (--debug shows where)"
     return f"spanforest: {kind}: {type(error).__name__}: {error}{hint}"
 
 
-def _show_warning(
-    message: Warning | str, category: type[Warning], *_: Any, **__: Any
-) -> None:
-    text = str(message)
-    if category.__name__ == "ConvergenceWarning":  # its advice is for Python
-        text = text.partition(" Raise max_iter")[0] + (
-            " Raise --max-iter or --tol, lower --C, or scale the data: --scale "
-            "standard for features of different sizes, and then --normalize."
-        )
-    _say(f"spanforest: warning: {text}")
+def _in_words_of_commands(text: str) -> str:
+    for words, other in _IN_WORDS_OF_COMMANDS:
+        text = re.sub(words, other, text, flags=re.DOTALL)
+    return text
 
 
-def _say(text: str) -> None:
-    typer.echo(" ".join(text.split()), err=True)
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"spanforest: warning: {_in_words_of_commands(str(message))}")

@@ -1,16 +1,14 @@
 """Finding out what DATA is, and reading it: to train on, or as a model needs it."""
 
-import bz2
 import csv
-import gzip
 import io
 import re
-import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spanforest._files import is_stream, line_of_example, line_of_row, open_text
 from spanforest.cli._options import Format, bad_option
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ _OTHER_SUFFIXES = {
     "svm": Format.libsvm,
     "svmlight": Format.libsvm,
 }
-_OPENERS: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
+_SEPARATORS = {Format.csv: ",", Format.tsv: "\t"}
 
 
 class Request(NamedTuple):
@@ -34,6 +32,7 @@ class Request(NamedTuple):
     labels: str | None = None
     drop: str | None = None
     format: Format | None = None
+    data_home: Path | None = None
 
     @property
     def label_columns(self) -> int | list[str] | Path | None:
@@ -65,43 +64,66 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def read_training_data(request: Request) -> "Dataset":
+class Found(NamedTuple):
+    """Where the data are; without a file it is a data set with a name."""
+
+    source: str
+    path: Path | None = None
+    format: Format | None = None
+
+    @property
+    def knows_its_columns(self) -> bool:
+        """Whether it says itself what its labels and features are."""
+        return self.path is None or self.format in (Format.libsvm, Format.npz)
+
+    def row(self, i: int) -> str:
+        """Say where an example stands, with its line if it has one."""
+        line = None
+        if self.path is not None and self.format in _SEPARATORS:
+            line = line_of_row(self.path, i, _SEPARATORS[self.format])
+        elif self.path is not None and self.format in (Format.arff, Format.libsvm):
+            end = "@data" if self.format is Format.arff else ""
+            line = line_of_example(self.path, i, end)
+        return f"row {i + 1}" + (f" (line {line})" if line else "")
+
+
+def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Dataset":
     """Read examples with their labels.
 
-    Labels without a name are numbered.
+    Labels without a name are numbered. Missing features are refused unless they will be
+    filled.
     """
-    from spanforest.datasets import load_arff, load_libsvm, load_npz
-
-    path, kind = _locate(request)
-    labels = request.label_columns
-    if path is None or kind in (Format.libsvm, Format.npz):
-        _refuse_columns(
-            request, "a data set with a name" if path is None else f"an {kind} file"
-        )
-    if path is None:
-        dataset = _known_dataset(request.source)
-    elif kind is Format.arff:
-        if isinstance(labels, int):  # counted as in tables: what is dropped is not
-            names = [attribute.name for attribute in _arff_header(path)]
-            kept = [name for name in names if name not in request.dropped]
-            labels = kept[:labels] if labels > 0 else kept[labels:]
-        dataset = load_arff(path, labels, drop=request.dropped)
-    elif kind is Format.libsvm:
-        dataset = load_libsvm(path)
-    elif kind is Format.npz:
-        dataset = load_npz(path)
-    else:
-        if labels is None:
-            raise bad_option(
-                f"which columns of {path} are labels? Say --labels with their names, "
-                "such as --labels happy,sad, or first:N or last:N.",
-                "--labels",
-            )
-        dataset = _read_table(path, kind, labels, drop=request.dropped)
+    found = _find(request)
+    dataset = _read_training_file(request, found)
+    if dataset.X is not None and not dataset.n_features:
+        raise ValueError(f"no column of {found.source} is left for the features.")
+    advice = "say --missing mean, or leave such columns out with --drop"
+    _check_numbers(dataset, found, fills_gaps, advice)
     if len(dataset.label_names) != dataset.n_labels:
         numbered = tuple(f"label{j}" for j in range(dataset.n_labels))
         dataset = replace(dataset, label_names=numbered)
     return dataset
+
+
+def _read_training_file(request: Request, found: Found) -> "Dataset":
+    from spanforest.datasets import load_arff, load_libsvm, load_npz
+
+    path, kind, labels = found.path, found.format, request.label_columns
+    if path is None:
+        return _known_dataset(request)
+    if kind is Format.libsvm:
+        return load_libsvm(path)
+    if kind is Format.npz:
+        return load_npz(path)
+    if kind is Format.arff:
+        return load_arff(path, labels, drop=request.dropped)
+    if labels is None:
+        raise bad_option(
+            f"which columns of {path} are labels? Say --labels with their names, such "
+            "as --labels happy,sad, or first:N or last:N.",
+            "--labels",
+        )
+    return _read_table(found, labels, drop=request.dropped)
 
 
 def read_for_model(
@@ -111,41 +133,54 @@ def read_for_model(
 
     Without labels `Y` is empty. Columns that the model does not know are ignored.
     """
-    from spanforest.datasets import load_libsvm
+    from spanforest.datasets import load_npz
 
-    path, kind = _locate(request)
-    if path is None:
-        dataset = _known_dataset(request.source)
-    elif kind is Format.libsvm:
-        numbers = [str(j + 1) for j in range(model.n_features)]
-        dataset = load_libsvm(
-            path,
-            feature_names=model.feature_names or numbers,
-            label_names=model.label_names if with_labels else None,
-        )
-    elif kind is Format.npz:
-        dataset = _read_npz(path)
+    found = _find(request)
+    if found.path is None:
+        dataset = _known_dataset(request)
+    elif found.format is Format.libsvm:
+        dataset = _read_libsvm(found.path, model, with_labels)
+    elif found.format is Format.npz:
+        dataset = load_npz(found.path, is_complete=False)
     else:
-        dataset = _read_columns(request, path, kind, model, with_labels)
-    return model.align(dataset, request.source, with_labels=with_labels)
+        dataset = _read_columns(request, found, model, with_labels)
+    dataset = model.align(dataset, found.source, with_labels=with_labels)
+    advice = "or train the model with --missing mean"
+    _check_numbers(dataset, found, model.fills_gaps, advice)
+    return dataset
 
 
-def _locate(request: Request) -> tuple[Path | None, Format | None]:
-    """Return the file and its format, or no file for a data set with a name."""
+def _find(request: Request) -> Found:
+    """Find the data, and refuse options that do not suit them."""
     from spanforest.datasets import list_datasets
 
-    path = Path(request.source)
+    path = Path("/dev/stdin" if request.source == "-" else request.source)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; DATA must be a file.")
     if path.exists():
-        return path, request.format or _format_of(path)
-    name = request.source.lower().replace("-", "_")
-    if name in [known.name for known in list_datasets()]:
-        return None, None
-    raise FileNotFoundError(
-        f"there is no file {path}, and no data set of that name. 'spanforest datasets' "
-        "lists the names."
-    )
+        found = Found(request.source, path, request.format or _format_of(path))
+        if is_stream(path) and found.format not in _SEPARATORS:
+            raise bad_option(
+                f"only {' and '.join(_SEPARATORS)} can be read from a pipe; got "
+                f"{found.format}. Write it to a file first.",
+                "--format",
+            )
+    elif request.source.lower().replace("-", "_") in [d.name for d in list_datasets()]:
+        found = Found(request.source)
+    else:
+        raise FileNotFoundError(
+            f"there is no file {path}, and no data set of that name. 'spanforest "
+            "datasets' lists the names; their files are looked for in --data-home or "
+            "the environment variable SPANFOREST_DATA."
+        )
+    if found.knows_its_columns:
+        kind = f"an {found.format} file" if found.path else "a data set with a name"
+        for option, value in (("--labels", request.labels), ("--drop", request.drop)):
+            if value is not None:
+                raise bad_option(
+                    f"{kind} says itself what its labels and features are.", option
+                )
+    return found
 
 
 def _format_of(path: Path) -> Format:
@@ -162,63 +197,50 @@ def _format_of(path: Path) -> Format:
     )
 
 
-def _known_dataset(name: str) -> "Dataset":
+def _known_dataset(request: Request) -> "Dataset":
     from spanforest.datasets import load_dataset
 
-    return load_dataset(name)
+    return load_dataset(request.source, request.data_home)
 
 
-def _refuse_columns(request: Request, what: str) -> None:
-    for option, value in (("--labels", request.labels), ("--drop", request.drop)):
-        if value is not None:
-            raise bad_option(
-                f"{what} says itself what its labels and features are.", option
-            )
-
-
-def _read_table(path: Path, kind: Format | None, labels: Any, **options: Any) -> Any:
+def _read_table(found: Found, labels: Any, **options: Any) -> "Dataset":
     from spanforest.datasets import load_csv, load_parquet
 
     if isinstance(labels, Path):
         raise bad_option("an XML file names the labels of ARFF files only.", "--labels")
-    if kind is Format.parquet:
-        return load_parquet(path, labels, **options)
-    separator = "\t" if kind is Format.tsv else ","
-    return load_csv(path, labels, separator=separator, **options)
+    if found.path is None or found.format not in _SEPARATORS:
+        return load_parquet(str(found.path), labels, **options)
+    separator = _SEPARATORS[found.format]
+    return load_csv(found.path, labels, separator=separator, **options)
 
 
 def _read_columns(
-    request: Request,
-    path: Path,
-    kind: Format | None,
-    model: "TrainedModel",
-    with_labels: bool,
+    request: Request, found: Found, model: "TrainedModel", with_labels: bool
 ) -> "Dataset":
     """Read a file with named columns; of a table only what the model needs."""
     from spanforest.datasets import load_arff
 
     labels = request.label_columns
-    if kind is Format.arff:
-        attributes = _arff_header(path)
-        names = [attribute.name for attribute in attributes]
-        text = [a.name for a in attributes if a.kind in ("string", "date")]
-        if labels is None and set(model.label_names) & set(names):
-            labels = [name for name in model.label_names if name in names]
-        elif labels is None and (model.feature_names or len(names) == model.n_features):
-            labels = []
-        unknown = set(text) - set(model.feature_names or ())
-        return load_arff(path, labels, drop=sorted(unknown))
+    if found.path is None or found.format is not Format.arff:
+        if labels is None:
+            labels = list(model.label_names) if with_labels else []
+        return _read_table(found, labels, features=model.feature_names)
+    attributes = _arff_header(found.path)
+    names = [attribute.name for attribute in attributes]
+    known = model.feature_names or ()
     if labels is None:
-        labels = list(model.label_names) if with_labels else []
-    return _read_table(path, kind, labels, features=model.feature_names)
+        labels = [name for name in model.label_names if name in names] or None
+    if labels is None and not with_labels and (known or len(names) == model.n_features):
+        labels = []
+    text = {a.name for a in attributes if a.kind in ("string", "date")}
+    return load_arff(found.path, labels, drop=sorted(text - set(known)))
 
 
-def _arff_header(path: Path) -> Sequence[Any]:
+def _arff_header(path: Path) -> Any:
     """Return the attributes that an ARFF file declares, without reading its rows."""
     from spanforest.arff import read_arff
 
-    opener = _OPENERS.get(path.suffix.lower(), open)
-    with opener(path, "rt", encoding="utf-8-sig", errors="replace") as lines:
+    with open_text(path) as lines:
         header = io.StringIO("".join(_up_to_data(lines)))
     header.name = str(path)  # for messages
     return read_arff(header).attributes
@@ -231,33 +253,65 @@ def _up_to_data(lines: Any) -> Iterator[str]:
             return
 
 
-def _read_npz(path: Path) -> "Dataset":
-    """Read an archive that may lack labels, or hold kernel values with other rows."""
+def _read_libsvm(path: Path, model: "TrainedModel", with_labels: bool) -> "Dataset":
+    """Read a file whose features and labels are numbers, as those of the model may be.
+
+    If they are, a part of the data is understood as well. If the features of the model
+    have other names or none, there must be as many.
+    """
+    from spanforest.datasets import load_libsvm
+
+    are_numbers = all(name.isdigit() for name in model.label_names)
+    label_names = model.label_names if with_labels and are_numbers else None
+    n_features = model.n_features
+    for start in (0, 1):
+        numbers = tuple(str(start + j) for j in range(n_features))
+        if model.feature_names == numbers:
+            return load_libsvm(path, feature_names=numbers, label_names=label_names)
+    dataset = load_libsvm(path, label_names=label_names)
+    if dataset.n_features != n_features:
+        last = n_features - (dataset.feature_names[:1] == ("0",))
+        advice = (
+            "If the last ones are zero in all its examples, write one zero down, such "
+            f"as {last}:0. "
+        )
+        raise ValueError(
+            f"the model has {n_features} features, and {path} {dataset.n_features}, "
+            "numbered and without names, so that it is not clear which are which. "
+            f"{advice if dataset.n_features < n_features else ''}"
+        )
+    return replace(dataset, feature_names=())
+
+
+def _check_numbers(
+    dataset: "Dataset", found: Found, fills_gaps: bool, advice: str
+) -> None:
+    """Refuse infinite features, and missing ones unless they will be filled."""
+    import numpy as np
+
+    X = dataset.K if dataset.X is None else dataset.X
+    gaps = [] if fills_gaps else _cells(X, np.isnan)
+    cells = gaps or _cells(X, np.isinf)
+    if not cells:
+        return
+    what = "missing" if gaps else "infinite"
+    advice = f"Fill such values in, {advice}" if gaps else "Replace them by numbers"
+    number = f"{len(cells)} values of features are {what}, the first: "
+    if len(cells) == 1:
+        number = f"1 value of a feature is {what}: "
+    i, j = min(cells)
+    names = dataset.feature_names
+    column = repr(names[j]) if len(names) else f"column {j + 1}"
+    raise ValueError(f"{found.source}: {number}{column} of {found.row(i)}. {advice}.")
+
+
+def _cells(X: Any, is_wanted: Callable[[Any], Any]) -> list[tuple[int, int]]:
+    """Return row and column of the values of a matrix that are wanted."""
     import numpy as np
     from scipy import sparse
 
-    from spanforest.datasets import Dataset, load_npz
-
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if "Y" in archive and "K" not in archive:
-                return load_npz(path)
-            wanted = ("X", "K", "Y", "feature_names", "label_names")
-            arrays: Any = {key: archive[key] for key in wanted if key in archive}
-            if not {"X", "K"} & set(arrays):
-                parts = [archive[f"X_{part}"] for part in ("data", "indices", "indptr")]
-                shape = tuple(archive["X_shape"])
-                arrays["X"] = sparse.csr_array(tuple(parts), shape=shape)
-    except (KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path}: expected a NumPy archive (npz) with X, X_data (CSR) or K; {error}"
-        ) from error
-    n_samples = arrays["K" if "K" in arrays else "X"].shape[0]
-    return Dataset(
-        path.stem,
-        Y=arrays.get("Y", np.empty((n_samples, 0))).astype(int),
-        X=None if "K" in arrays else arrays["X"].astype(np.float64),
-        K=arrays["K"].astype(np.float64) if "K" in arrays else None,
-        feature_names=tuple(arrays.get("feature_names", np.array([])).tolist()),
-        label_names=tuple(arrays.get("label_names", np.array([])).tolist()),
-    )
+    if not sparse.issparse(X):
+        return [(int(i), int(j)) for i, j in np.argwhere(is_wanted(X))]
+    X = X.tocoo()
+    wanted = is_wanted(X.data)
+    return list(zip(*(at[wanted].tolist() for at in X.coords), strict=True))

@@ -1,11 +1,10 @@
 """The command ``spanforest datasets``."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanforest.cli._options import JsonOption
+from spanforest.cli._options import DataHomeOption, JsonOption
 from spanforest.cli._output import percent, print_json, print_table
 
 if TYPE_CHECKING:
@@ -21,15 +20,7 @@ def datasets(
             metavar="NAME", help="One of them, to know more.", show_default=False
         ),
     ] = None,
-    data_home: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The folder of the files. By default the environment variable "
-            "SPANFOREST_DATA names it.",
-            show_default=False,
-        ),
-    ] = None,
+    data_home: DataHomeOption = None,
     json: JsonOption = False,
 ) -> None:
     """List the data sets that can be used by name.

@@ -1,38 +1,27 @@
 """The command ``spanforest evaluate``."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
+    DataHomeOption,
     FormatOption,
     JsonOption,
     LabelsOption,
     ModelArgument,
     OtherAggregationOption,
 )
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._output import count, percent, print_json, print_table
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from spanforest.diagnostics import Positives
 
 EXAMPLE = "spanforest evaluate songs.spanforest test_songs.csv --per-label"
-
-
-class LabelMeasures(NamedTuple):
-    """How well one label is predicted; None where it is not defined."""
-
-    name: str
-    n_true: int | None  # positive in truth
-    n_predicted: int | None
-    accuracy: float
-    precision: float | None
-    recall: float | None
-    f1: float | None
 
 
 def evaluate(
@@ -44,6 +33,7 @@ def evaluate(
     ] = False,
     aggregation: OtherAggregationOption = None,
     format: FormatOption = None,
+    data_home: DataHomeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare predictions with true labels.
@@ -51,109 +41,101 @@ def evaluate(
     Gives the three measures of the paper: the share of labels that are right, the share
     of examples with all labels right, and F1 over all labels. F1 needs labels with two
     values; the higher one is positive.
+
+    Labels and features are found by their names, in any order. Labels without names,
+    in MODEL or in DATA, are matched by position if there are as many.
     """
     from spanforest.cli._model import TrainedModel
-    from spanforest.metrics import microlabel_accuracy, multilabel_accuracy
+    from spanforest.metrics import (
+        microlabel_accuracy,
+        microlabel_f1,
+        multilabel_accuracy,
+    )
 
     trained = TrainedModel.load(model, aggregation)
     dataset = read_for_model(
-        Request(data, labels, format=format), trained, with_labels=True
+        Request(data, labels, format=format, data_home=data_home),
+        trained,
+        with_labels=True,
     )
     truth, predicted = dataset.Y, trained.predict(dataset)
     positive = _positives(truth, predicted, trained.classes)
     measures = {
         "microlabel_accuracy": microlabel_accuracy(truth, predicted),
         "multilabel_accuracy": multilabel_accuracy(truth, predicted),
-        "microlabel_f1": _f1_of(positive),
+        "microlabel_f1": None if positive is None else microlabel_f1(*positive),
     }
-    single = _label_measures(truth, predicted, positive, trained.label_names)
+    right = (truth == predicted).mean(axis=0)
+    single = _label_measures(trained.label_names, right.tolist(), positive)
     if json:
         facts: dict[str, Any] = {
             "n_samples": dataset.n_samples,
             "n_labels": dataset.n_labels,
             **measures,
         }
-        if per_label:
-            facts["labels"] = [label._asdict() for label in single]
-        print_json(facts)
+        print_json({**facts, "labels": single} if per_label else facts)
         return
     rows = [(name.replace("_", " "), percent(v)) for name, v in measures.items()]
-    title = f"{dataset.n_samples} examples, {dataset.n_labels} labels"
+    n_examples, n_labels = dataset.Y.shape
+    title = f"{count(n_examples, 'example')}, {count(n_labels, 'label')}"
     print_table(("", ""), [(n.replace("f1", "F1"), v) for n, v in rows], title)
     if per_label:
         _print_labels(single)
 
 
-class Positives(NamedTuple):
-    """Which labels are on, in truth and prediction; shape (n_samples, n_labels)."""
+def _positives(
+    truth: Any, predicted: Any, classes: Sequence[Any]
+) -> "Positives | None":
+    """Return which labels are on, or None if one has more than two values."""
+    from spanforest.diagnostics import Positives
 
-    truth: "NDArray[np.bool_]"
-    predicted: "NDArray[np.bool_]"
-
-
-def _positives(truth: Any, predicted: Any, classes: Sequence[Any]) -> Positives | None:
-    """Return which labels are on, or None if one has more than two values.
-
-    Of two values the higher one is on, as in scikit-learn, whatever they are called; a
-    single value is on if it is not 0 and no text.
-    """
-    import numpy as np
-
-    on = []
-    for j, values in enumerate(classes):
-        both = sorted({*values.tolist(), *truth[:, j].tolist()})
-        if len(both) > 2:
-            return None
-        if set(both) <= {0, 1}:
-            both = [0, 1]
-        on.append(both[1] if len(both) == 2 else None)
-    wanted = np.array(on, dtype=object)
-    return Positives(truth == wanted, predicted == wanted)
-
-
-def _f1_of(positive: Positives | None) -> float | None:
-    from spanforest.metrics import microlabel_f1
-
-    if positive is None:
+    values = [set(known.tolist()) for known in classes]
+    seen = [
+        known | set(column.tolist())
+        for known, column in zip(values, truth.T, strict=True)
+    ]
+    if any(len(both) > 2 for both in seen):
         return None
-    return microlabel_f1(positive.truth, positive.predicted)
+    return Positives.of(truth, predicted, values)
 
 
 def _label_measures(
-    truth: Any, predicted: Any, positive: Positives | None, names: Sequence[str]
-) -> list[LabelMeasures]:
-    found = []
-    for j, name in enumerate(names):
-        accuracy = float((truth[:, j] == predicted[:, j]).mean())
-        if positive is None:
-            found.append(LabelMeasures(name, None, None, accuracy, None, None, None))
-            continue
-        is_on, said_on = positive.truth[:, j], positive.predicted[:, j]
-        n_true, n_predicted = int(is_on.sum()), int(said_on.sum())
-        hits = int((is_on & said_on).sum())
-        found.append(
-            LabelMeasures(
-                name,
-                n_true,
-                n_predicted,
-                accuracy,
-                precision=hits / n_predicted if n_predicted else None,
-                recall=hits / n_true if n_true else None,
-                f1=2 * hits / (n_true + n_predicted) if n_true + n_predicted else None,
-            )
-        )
-    return found
+    names: Sequence[str], accuracy: Sequence[float], positive: "Positives | None"
+) -> list[dict[str, Any]]:
+    """Return measures of every label; None where one is not defined."""
+    labels: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "n_true": None,
+            "n_predicted": None,
+            "accuracy": share,
+            **dict.fromkeys(("precision", "recall", "f1")),
+        }
+        for name, share in zip(names, accuracy, strict=True)
+    ]
+    if positive is None:
+        return labels
+    measures = positive.measures()
+    for j, label in enumerate(labels):
+        label["n_true"] = int(positive.truth[:, j].sum())
+        label["n_predicted"] = int(positive.predicted[:, j].sum())
+        for name in ("precision", "recall", "f1"):
+            share = float(getattr(measures, name)[j])
+            label[name] = None if isnan(share) else share
+    return labels
 
 
-def _print_labels(labels: list[LabelMeasures]) -> None:
+def _print_labels(labels: list[dict[str, Any]]) -> None:
     typer.echo()
-    header = ("label", "true", "predicted", "accuracy", "precision", "recall", "F1")
+    counts = ("n_true", "n_predicted")
+    shares = ("accuracy", "precision", "recall", "f1")
     rows = [
         (
-            label.name,
-            *("-" if n is None else str(n) for n in (label.n_true, label.n_predicted)),
-            *map(percent, label[3:]),
+            label["name"],
+            *("-" if label[key] is None else str(label[key]) for key in counts),
+            *(percent(label[key]) for key in shares),
         )
         for label in labels
     ]
+    header = ("label", "true", "predicted", "accuracy", "precision", "recall", "F1")
     print_table(header, rows)

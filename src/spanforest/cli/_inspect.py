@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest.cli._data import Request, read_for_model
-from spanforest.cli._options import JsonOption, ModelArgument
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._options import DataHomeOption, JsonOption, ModelArgument
+from spanforest.cli._output import count, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
@@ -28,6 +28,7 @@ def inspect(
             show_default=False,
         ),
     ] = None,
+    data_home: DataHomeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show what a model file holds.
@@ -39,8 +40,9 @@ def inspect(
 
     trained = TrainedModel.load(model)
     facts = _facts(trained, model)
+    request = None if data is None else Request(data, data_home=data_home)
     facts["couplings_averaged_over"], facts["couplings"] = _couplings(
-        trained, data, couplings
+        trained, request, couplings
     )
     if json:
         print_json(facts)
@@ -97,13 +99,17 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     gap, passes = facts["relative_gap"], facts["n_passes"]
     versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
     shown = {k: v for k, v in facts["parameters"].items() if k not in ("verbose",)}
+    n_edges = count(facts["n_edges"], "edge")
     return [
         ("model", " > ".join(facts["steps"] or [facts["model"]])),
         ("saved with", versions),
         ("parameters", ", ".join(f"{k}={v}" for k, v in shown.items())),
         ("features", str(facts["n_features"])),
         ("labels", f"{facts['n_labels']}: {_label_list(facts['labels'])}"),
-        ("graphs", f"{facts['n_graphs']}, with {facts['n_edges']} edges together"),
+        (
+            "graphs",
+            f"{facts['n_graphs']}, with {n_edges} together",
+        ),
         (
             "duality gap",
             f"at most {percent(gap['largest'])} of the dual objective, median "
@@ -124,34 +130,25 @@ def _label_list(labels: list[dict[str, Any]]) -> str:
 
 
 def _couplings(
-    trained: "TrainedModel", data: str | None, number: int
+    trained: "TrainedModel", request: Request | None, number: int
 ) -> tuple[str | None, list[dict[str, Any]]]:
     """Return which examples were looked at, and the pairs that depend most there."""
-    import numpy as np
+    from spanforest.diagnostics import edge_couplings, training_couplings
 
-    from spanforest.cli._model import named_matrix
-    from spanforest.diagnostics import Couplings, edge_couplings
-
-    classifier = trained.classifier
-    examples = "the training examples"
-    if data is not None:
-        examples = data
-        dataset = read_for_model(Request(data), trained, with_labels=False)
-        found = edge_couplings(trained.estimator, trained.inputs(dataset))
-    elif hasattr(trained.estimator, "couplings_"):
-        found = Couplings(**trained.estimator.couplings_)
-    elif hasattr(classifier, "X_fit_"):
-        columns = getattr(classifier, "feature_names_in_", None)
-        found = edge_couplings(classifier, named_matrix(classifier.X_fit_, columns))
+    if request is None:
+        examples, found = "the training examples", training_couplings(trained.estimator)
     else:
+        examples = request.source
+        dataset = read_for_model(request, trained, with_labels=False)
+        found = edge_couplings(trained.estimator, trained.inputs(dataset))
+    if found is None:
         return None, []
-    strongest = np.argsort(-np.abs(found.strength), kind="stable")[:number]
     names = trained.label_names
     return examples, [
         {
-            "labels": [names[j] for j in found.edges[e]],
-            "strength": float(found.strength[e]),
-            "is_signed": bool(found.is_signed[e]),
+            "labels": [names[j] for j in edge],
+            "strength": float(strength),
+            "is_signed": bool(is_signed),
         }
-        for e in strongest
+        for edge, strength, is_signed in zip(*found.strongest(number), strict=True)
     ]

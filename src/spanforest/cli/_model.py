@@ -1,13 +1,17 @@
 """Trained models as the commands use them: with the names of features and labels."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from spanforest._classifier import GraphClassifier
 from spanforest.cli._options import Aggregation, bad_option
@@ -77,10 +81,29 @@ class TrainedModel:
         """The values of every label in training."""
         return self.classifier._coding.classes
 
+    @property
+    def fills_gaps(self) -> bool:
+        """Whether missing features are filled before they reach the classifier."""
+        steps = getattr(self.estimator, "steps", [])
+        return any(isinstance(step, SimpleImputer) for _, step in steps)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the model cannot take sparse features."""
+        if hasattr(self.estimator, "feature_names_in_"):
+            return True  # of a DataFrame; scikit-learn warns of a matrix without names
+        steps = getattr(self.estimator, "steps", [])
+        return any(
+            isinstance(step, MinMaxScaler)
+            or (isinstance(step, StandardScaler) and step.with_mean)
+            for _, step in steps
+        )
+
     def align(self, dataset: "Dataset", source: str, *, with_labels: bool) -> "Dataset":
         """Return a data set with the features, and labels, of the model in its order.
 
         Columns are found by their names, if both sides have names, else by position.
+        Names of features that the model has and the data lack are worth a warning.
         """
         inputs: Any = dataset.K if dataset.X is None else dataset.X
         is_precomputed = self.classifier.kernel == "precomputed"
@@ -91,14 +114,20 @@ class TrainedModel:
                 f"{wanted if is_precomputed else 'features'}; found "
                 f"{'features' if is_precomputed else 'a kernel matrix'}."
             )
-        columns = _places(self.feature_names, dataset.feature_names, source, "features")
-        if columns is not None:
-            inputs = inputs[:, columns]
+        names = dataset.feature_names
+        if self.feature_names is not None and len(names):
+            inputs = inputs[:, _places(self.feature_names, names, source)]
         elif inputs.shape[1] != self.n_features:
             raise ValueError(
                 f"{source}: the model has {self.n_features} features; found "
                 f"{inputs.shape[1]}. If some of these are labels, name them with "
                 "--labels."
+            )
+        elif self.feature_names is not None:
+            warnings.warn(
+                f"{source} does not name its features; they are matched with those of "
+                "the model by position.",
+                stacklevel=2,
             )
         Y = self._align_labels(dataset, source) if with_labels else dataset.Y[:, :0]
         return replace(
@@ -111,20 +140,40 @@ class TrainedModel:
         )
 
     def _align_labels(self, dataset: "Dataset", source: str) -> NDArray[Any]:
-        Y = dataset.Y
-        known = set(self.label_names)
-        if known <= set(dataset.label_names) or Y.shape[1] != len(known):
-            columns = _places(self.label_names, dataset.label_names, source, "labels")
-            if columns is None:
-                raise ValueError(
-                    f"{source}: the model has {len(known)} labels; found {Y.shape[1]}."
+        """Return the labels of the model, in its order.
+
+        They are found by name. By position, if one side has no names, or numbers for
+        names and the other side words.
+        """
+        Y, known = dataset.Y, self.label_names
+        present = dataset.label_names if Y.shape[1] == len(dataset.label_names) else ()
+        missing = [name for name in known if name not in present]
+        extra = [name for name in present if name not in known]
+        if missing and _kind(known) is _kind(present) is not Names.none:
+            raise ValueError(
+                f"{source}: its labels are not those of the model; missing: "
+                f"{_listed(missing)}; not in the model: {_listed(extra) or 'none'}. "
+                "Rename them, or name the right columns with --labels."
+            )
+        if missing and Y.shape[1] != len(known):
+            raise ValueError(
+                f"{source}: the model has {len(known)} labels; found {Y.shape[1]}."
+            )
+        if not missing:
+            Y = Y[:, [present.index(name) for name in known]]
+            if extra:
+                warnings.warn(
+                    f"{source}: labels that the model does not know are left out: "
+                    f"{_listed(extra)}.",
+                    stacklevel=3,
                 )
-            Y = Y[:, columns]
-        return _with_values(Y, self.classes, self.label_names, source)
+        return _with_values(Y, self.classes, known, source)
 
     def inputs(self, dataset: "Dataset") -> Any:
         """Return the examples of an aligned data set in the form `predict` takes."""
-        X = dataset.K if dataset.X is None else dataset.X
+        X: Any = dataset.K if dataset.X is None else dataset.X
+        if sparse.issparse(X) and self.is_dense:
+            X = X.toarray()
         return named_matrix(X, getattr(self.estimator, "feature_names_in_", None))
 
     def predict(self, dataset: "Dataset") -> NDArray[Any]:
@@ -154,21 +203,36 @@ def named_matrix(X: Any, names: Sequence[str] | None) -> Any:
     return pandas.DataFrame(X, columns=list(names))
 
 
-def _places(
-    wanted: Sequence[str] | None, present: Sequence[str], source: str, what: str
-) -> list[int] | None:
-    """Return where the wanted columns stand, or None if one side has no names."""
-    if wanted is None or not len(present):
-        return None
+def _places(wanted: Sequence[str], present: Sequence[str], source: str) -> list[int]:
+    """Return where the wanted features stand."""
     place = {name: j for j, name in enumerate(present)}
     missing = [name for name in wanted if name not in place]
     if missing:
-        shown = ", ".join(map(repr, missing[:5]))
         raise ValueError(
-            f"{source}: {len(missing)} of the model's {len(wanted)} {what} are not "
-            f"there: {shown}{', ...' if len(missing) > 5 else ''}."
+            f"{source}: features that the model needs are not there: "
+            f"{_listed(missing)}."
         )
     return [place[name] for name in wanted]
+
+
+class Names(Enum):
+    """What the names of labels are."""
+
+    none = "made up, as read_training_data does"
+    numbers = "as in LIBSVM files"
+    words = "names"
+
+
+def _kind(names: Sequence[str]) -> Names:
+    if list(names) == [f"label{j}" for j in range(len(names))]:
+        return Names.none
+    is_number = all(name.isdigit() for name in names)
+    return Names.numbers if is_number else Names.words
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:5]))
+    return shown if len(names) <= 5 else f"{shown}, ... ({len(names)} in all)"
 
 
 def _with_values(

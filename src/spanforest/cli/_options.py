@@ -30,8 +30,8 @@ DataArgument = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A file (ARFF, CSV, TSV, Parquet, LIBSVM, npz), or the name of a data set "
-        "that 'spanforest datasets' lists.",
+        help="A file (ARFF, CSV, TSV, Parquet, LIBSVM, npz), - for the standard input "
+        "(CSV and TSV), or the name of a data set that 'spanforest datasets' lists.",
         show_default=False,
     ),
 ]
@@ -49,7 +49,7 @@ LabelsOption = Annotated[
         metavar="NAMES",
         help="The label columns of DATA: names, with commas between them; or first:N "
         "or last:N. For ARFF also a Mulan XML file; without it NAME.xml next to the "
-        "file, or MEKA's -C.",
+        "file, or MEKA's -C. Other formats say themselves what their labels are.",
         show_default=False,
     ),
 ]
@@ -65,6 +65,15 @@ FormatOption = Annotated[
     Format | None,
     typer.Option(help="Format of DATA, if its name does not tell.", show_default=False),
 ]
+DataHomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="The folder of the data sets that have names. By default the environment "
+        "variable SPANFOREST_DATA names it.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 OtherAggregationOption = Annotated[
     Aggregation | None,
@@ -72,6 +81,13 @@ OtherAggregationOption = Annotated[
         help="Combine the members otherwise than the model says.", show_default=False
     ),
 ]
+
+
+def positive(value: float) -> float:
+    """Refuse a number that is not above zero."""
+    if not value > 0:
+        raise typer.BadParameter(f"it must be a number greater than 0; got {value:g}.")
+    return value
 
 
 def bad_option(message: str, option: str) -> typer.BadParameter:

@@ -1,15 +1,25 @@
-"""What the commands print, and files that are written whole or not at all."""
+"""What the commands print."""
 
 import json
-import os
-import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import typer
+
+from spanforest._files import check_target, whole_file
+
+__all__ = [
+    "check_target",
+    "count",
+    "if_stopped",
+    "percent",
+    "print_json",
+    "print_table",
+    "say",
+    "whole_file",
+]
 
 
 def print_json(value: Any) -> None:
@@ -82,29 +92,27 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.2f} %"
 
 
-def check_target(path: Path) -> Path:
-    """Refuse a path where no file can be written, before long work is done."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; the name of a file is needed.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} to write {path} in.")
-    if not os.access(target.parent, os.W_OK) and not target.exists():
-        raise PermissionError(f"the folder {target.parent} cannot be written to.")
-    return target
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one.
+
+    Examples
+    --------
+    >>> count(1, "graph"), count(50, "graph")
+    ('1 graph', '50 graphs')
+    """
+    return f"{number} {noun}" + "s" * (number != 1)
+
+
+def say(text: str) -> None:
+    """Print one line on the standard error output."""
+    typer.echo(" ".join(text.split()), err=True)
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a path to write to, whose file takes its place only when complete."""
-    target = check_target(path)
-    if target.exists() and not target.is_file():  # such as /dev/null
-        yield target
-        return
-    # the name ends as the wanted one does: writers look at the suffix
-    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+def if_stopped(text: str) -> Iterator[None]:
+    """Say what became of the work if Ctrl-C is pressed meanwhile."""
     try:
-        yield temporary
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except KeyboardInterrupt:
+        say(f"spanforest: stopped; {text}")
+        raise

@@ -9,13 +9,14 @@ import typer
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
+    DataHomeOption,
     FormatOption,
     LabelsOption,
     ModelArgument,
     OtherAggregationOption,
     bad_option,
 )
-from spanforest.cli._output import check_target, whole_file
+from spanforest.cli._output import check_target, if_stopped, whole_file
 
 EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
 
@@ -32,7 +33,7 @@ def predict(
             "--output",
             metavar="FILE",
             help=f"Where to write, by its ending: {', '.join(_SUFFIXES)}. By default "
-            "CSV goes to the standard output.",
+            "CSV goes to the standard output (also -).",
             show_default=False,
         ),
     ] = None,
@@ -47,32 +48,34 @@ def predict(
     aggregation: OtherAggregationOption = None,
     labels: LabelsOption = None,
     format: FormatOption = None,
+    data_home: DataHomeOption = None,
 ) -> None:
     """Predict the labels of examples.
 
     A row for each example, a column for each label. DATA need not have label columns;
-    if it has, they are ignored. Columns are found by their names.
+    if it has, they are ignored. Columns are found by their names; if MODEL or DATA has
+    none, by position.
     """
     from spanforest.cli._model import TrainedModel
 
-    if output is not None:
-        check_target(output)
-        if not output.name.lower().endswith(_SUFFIXES) and output.suffix:
+    target = None if output == Path("-") else output
+    if target is not None:
+        check_target(target)
+        if not target.name.lower().endswith(_SUFFIXES) and target.suffix:
             raise bad_option(
-                f"the name must end in one of {', '.join(_SUFFIXES)}; got {output}.",
+                f"the name must end in one of {', '.join(_SUFFIXES)}; got {target}.",
                 "--output",
             )
     trained = TrainedModel.load(model, aggregation)
-    dataset = read_for_model(
-        Request(data, labels, format=format), trained, with_labels=False
-    )
+    request = Request(data, labels, format=format, data_home=data_home)
+    dataset = read_for_model(request, trained, with_labels=False)
     found = {"Y": trained.predict(dataset)}
     if scores:
         found["scores"] = trained.scores(dataset)
-    if output is None:
+    if target is None:
         _write_csv(found, trained.label_names, sys.stdout)
         return
-    with whole_file(output) as path:
+    with if_stopped("nothing was written."), whole_file(target) as path:
         _write(found, trained.label_names, path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from spanforest.experiments import Experiment, Row, RowFile
 
 EXAMPLE = (
-    "spanforest reproduce --datasets circle10 --methods svm,mam --quick --out quick"
+    "spanforest reproduce --datasets circle10 --methods svm,mam --trees 10 --folds 2 "
+    "--out small"
 )
 
 
@@ -98,10 +100,11 @@ def reproduce(
     Prints its tables beside the paper's own numbers. Every result is appended to
     OUT/rows.jsonl as it is finished; the same command again goes on where the last run
     stopped, and repeats nothing. At the end the tables (Markdown, LaTeX, CSV) and
-    figures (PNG, SVG) are written to OUT.
+    figures (PNG, SVG) are written to OUT. They hold all comparable results in OUT, of
+    earlier runs with other data sets or methods too.
     """
     from spanforest.datasets import PAPER_DATASETS
-    from spanforest.experiments import Experiment, RowFile
+    from spanforest.experiments import Experiment, RowFile, run
 
     wanted = _names(datasets) or PAPER_DATASETS
     try:
@@ -120,9 +123,12 @@ def reproduce(
     found = _to_be_had(wanted, data_home)
     experiment = replace(experiment, datasets=found)
     rows = RowFile(out / "rows.jsonl")
-    rows.append([])  # if nothing can be written there, better to know it now
-    results = _run(experiment, rows, jobs, retry)
-    _write_and_show(experiment, results, out)
+    with rows.locked():
+        rows.append([])  # if nothing can be written there, better to know it now
+        with _interruptible(experiment, rows):
+            results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
+            comparable = experiment.select_comparable(rows.read())
+            _write_and_show(experiment, comparable, out)
     failed = [row for row in results if row["error"] is not None]
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
@@ -168,12 +174,11 @@ def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _run(experiment: Experiment, rows: RowFile, jobs: int, retry: bool) -> list[Row]:
-    """Run what is not done; when it is stopped, say how to go on."""
-    from spanforest.experiments import run
-
+@contextmanager
+def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
+    """When the work inside is stopped, say how to go on."""
     try:
-        return run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
+        yield
     except KeyboardInterrupt:
         n_done = len(experiment.select(rows.read()))
         _say(
@@ -192,6 +197,7 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 120, highlight=False)
     suffix = "" if experiment.protocol == "paper" else f"-{experiment.protocol}"
+    suffix += "-quick" if experiment.quick else ""  # not in place of the full tables
     tables: dict[str, Any] = {
         "table1": dataset_table(results),
         "table2": performance_table(results, experiment.protocol),

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spanforest._files import is_stream
 from spanforest.cli._data import Request, read_training_data
 from spanforest.cli._options import (
     Aggregation,
     DataArgument,
+    DataHomeOption,
     DropOption,
     FormatOption,
     LabelsOption,
     bad_option,
+    positive,
 )
-from spanforest.cli._output import check_target, percent
+from spanforest.cli._output import check_target, count, if_stopped, percent
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
@@ -53,10 +56,23 @@ class Loss(StrEnum):
 class Scale(StrEnum):
     """What is done to the features first."""
 
-    none = "none"
+    unit = "unit"
     standard = "standard"
     minmax = "minmax"
     tfidf = "tfidf"
+    none = "none"
+
+
+# What suits a kernel. Linear training on features of any size takes hundreds of passes,
+# on examples of unit length twenty; gamma = 1 / number of features is for the others.
+_DEFAULT_SCALES = {
+    "linear": Scale.unit,
+    "rbf": Scale.standard,
+    "poly": Scale.standard,
+    "cosine": Scale.standard,
+    "tanimoto": Scale.none,
+    "precomputed": Scale.none,
+}
 
 
 class Missing(StrEnum):
@@ -67,6 +83,13 @@ class Missing(StrEnum):
     median = "median"
 
 
+def _not_zero(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("it must be 1 or more, or -1 for all cores; got 0.")
+    return jobs
+
+
+@if_stopped("nothing was written.")
 def train(
     data: DataArgument,
     output: Annotated[
@@ -78,12 +101,16 @@ def train(
     labels: LabelsOption = None,
     drop: DropOption = None,
     format: FormatOption = None,
+    data_home: DataHomeOption = None,
     scale: Annotated[
         Scale | None,
         typer.Option(
-            help="Features are used as they are, or get mean 0 and deviation 1, or "
-            "range from 0 to 1, or are word counts to be weighted. Sparse data are not "
-            "shifted. By default none, and tfidf for data sets known to be text.",
+            help="standard: every feature gets mean 0 and deviation 1. unit: the same, "
+            "a constant is added, and every example gets unit length. minmax: features "
+            "range from 0 to 1. tfidf: they are counts of words, to be weighted. none: "
+            "they stay as they are. Sparse features are not shifted. By default unit "
+            "for the linear kernel, standard for rbf, poly and cosine, none for "
+            "tanimoto; tfidf for data sets known to be text.",
             show_default=False,
         ),
     ] = None,
@@ -111,7 +138,12 @@ def train(
         bool,
         typer.Option(help="Scale every example to unit length in feature space."),
     ] = False,
-    C: Annotated[float, typer.Option("--C", help="Weight of the training errors.")] = 1,
+    C: Annotated[
+        float,
+        typer.Option(
+            "--C", callback=positive, help="Weight of the training errors; above 0."
+        ),
+    ] = 1,
     trees: Annotated[
         int | None,
         typer.Option(
@@ -137,7 +169,10 @@ def train(
     ] = Loss.edge,
     tol: Annotated[
         float,
-        typer.Option(help="Stop at this duality gap, relative to the dual objective."),
+        typer.Option(
+            callback=positive,
+            help="Stop at this duality gap, relative to the dual objective.",
+        ),
     ] = 0.01,
     max_iter: Annotated[
         int, typer.Option(min=1, help="Most passes over the data.")
@@ -145,6 +180,7 @@ def train(
     jobs: Annotated[
         int | None,
         typer.Option(
+            callback=_not_zero,
             help="Members trained at the same time; -1 for one per core.",
             show_default=False,
         ),
@@ -163,14 +199,23 @@ def train(
     from spanforest.persistence import save
 
     check_target(output)
+    if is_stream(output):
+        raise bad_option(
+            f"{output} is not an ordinary file, from which a model could be read.",
+            "--output",
+        )
     graph_spec = _read_graph(graph)
     is_random = isinstance(graph_spec, str) and graph_spec not in NOT_RANDOM
-    dataset = read_training_data(Request(data, labels, drop, format))
+    dataset = read_training_data(
+        Request(data, labels, drop, format, data_home),
+        fills_gaps=missing is not Missing.refuse,
+    )
+    kernel_name = _choose_kernel(dataset, kernel)
     classifier = RandomGraphEnsembleClassifier(
         n_estimators=trees or (50 if is_random else 1),
         aggregation=aggregation.value,
         graph=graph_spec,
-        kernel=_choose_kernel(dataset, kernel),
+        kernel=kernel_name,
         gamma=gamma,
         degree=degree,
         normalize_kernel=normalize,
@@ -182,15 +227,16 @@ def train(
         verbose=1,
         n_jobs=jobs,
     )
-    steps = _preprocessing(dataset, _choose_scale(dataset, scale), missing)
+    steps = _preprocessing(dataset, _choose_scale(dataset, scale, kernel_name), missing)
     start = time.perf_counter()
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
     save(model, output)
     gap = float(relative_gaps(classifier).max())
     typer.echo(
-        f"{output}: {classifier.n_estimators} graphs over {dataset.n_labels} labels, "
-        f"learnt from {dataset.n_samples} examples in {seconds:.1f} s; duality gap at "
+        f"{output}: {count(classifier.n_estimators, 'graph')} over "
+        f"{count(dataset.n_labels, 'label')}, learnt from "
+        f"{count(dataset.n_samples, 'example')} in {seconds:.1f} s; duality gap at "
         f"most {percent(gap)} of the dual objective."
     )
 
@@ -202,7 +248,7 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     from sklearn.pipeline import Pipeline
 
     from spanforest.cli._model import named_matrix
-    from spanforest.diagnostics import edge_couplings, label_frequencies
+    from spanforest.diagnostics import keep_summary
 
     X = dataset.K if dataset.X is None else dataset.X
     names = tuple(map(str, dataset.feature_names)) or None
@@ -215,8 +261,7 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     # `inspect` and `report` would need
     if sparse.issparse(X) and names is not None:
         model.sparse_feature_names_ = names
-    model.couplings_ = edge_couplings(model, inputs, labels)._asdict()
-    model.label_frequencies_ = label_frequencies(labels)
+    keep_summary(model, inputs, labels)
     return model
 
 
@@ -255,9 +300,9 @@ def _choose_kernel(dataset: "Dataset", kernel: Kernel | None) -> str:
     return "precomputed"
 
 
-def _choose_scale(dataset: "Dataset", scale: Scale | None) -> Scale:
+def _choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
     if scale is None:
-        return Scale.tfidf if dataset.is_text else Scale.none
+        return Scale.tfidf if dataset.is_text else _DEFAULT_SCALES[kernel]
     if dataset.X is None and scale is not Scale.none:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features.", "--scale"
@@ -270,9 +315,7 @@ def _preprocessing(
 ) -> list[tuple[str, Any]]:
     """Return the steps before the classifier, not fitted."""
     from scipy import sparse
-    from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
     if dataset.X is None:
         return []
@@ -281,17 +324,36 @@ def _preprocessing(
     nominal = dataset.nominal_features
     if nominal is not None and nominal.any():
         steps.append(("nominal", _one_hot(nominal, is_sparse)))
-    if missing is Missing.refuse:
-        _refuse_missing(dataset)
-    else:
+    if missing is not Missing.refuse:
         imputer = SimpleImputer(strategy=missing.value, keep_empty_features=True)
         steps.append(("missing", imputer))
-    scalers = {
-        Scale.standard: StandardScaler(with_mean=not is_sparse),
-        Scale.minmax: MaxAbsScaler() if is_sparse else MinMaxScaler(),
-        Scale.tfidf: TfidfTransformer(),
-    }
-    return steps + ([("scale", scalers[scale])] if scale in scalers else [])
+    return steps + _scalers(scale, is_sparse)
+
+
+def _scalers(scale: Scale, is_sparse: bool) -> list[tuple[str, Any]]:
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.preprocessing import (
+        MaxAbsScaler,
+        MinMaxScaler,
+        Normalizer,
+        PolynomialFeatures,
+        StandardScaler,
+    )
+
+    standard = ("scale", StandardScaler(with_mean=not is_sparse))
+    # without a constant, unit length would hide how far few features are from the mean
+    even: list[tuple[str, Any]] = [standard, ("constant", PolynomialFeatures(1))]
+    if (
+        is_sparse
+    ):  # a rare feature deviates little: divided by that, such ones would rule
+        even = [("scale", MaxAbsScaler())]
+    return {
+        Scale.unit: [*even, ("unit", Normalizer())],
+        Scale.standard: [standard],
+        Scale.minmax: [("scale", MaxAbsScaler() if is_sparse else MinMaxScaler())],
+        Scale.tfidf: [("scale", TfidfTransformer())],
+        Scale.none: [],
+    }[scale]
 
 
 def _one_hot(nominal: Any, is_sparse: bool) -> Any:
@@ -310,22 +372,4 @@ def _one_hot(nominal: Any, is_sparse: bool) -> Any:
         ],
         remainder="passthrough",
         sparse_threshold=1.0 if is_sparse else 0.0,
-    )
-
-
-def _refuse_missing(dataset: "Dataset") -> None:
-    import numpy as np
-    from scipy import sparse
-
-    X: Any = dataset.X
-    where = np.isnan(X.data if sparse.issparse(X) else X)
-    if not where.any():
-        return
-    columns = X.indices[where] if sparse.issparse(X) else np.nonzero(where)[1]
-    names = dataset.feature_names or range(X.shape[1])
-    shown = [str(names[j]) for j in np.unique(columns)]
-    raise ValueError(
-        f"{where.sum()} values of features are missing, in {', '.join(shown[:5])}"
-        f"{', ...' if len(shown) > 5 else ''}. Fill them in, say --missing mean, or "
-        "leave these features out with --drop."
     )

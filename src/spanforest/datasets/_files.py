@@ -42,9 +42,10 @@ def load_arff(
         The file; ``.bz2`` and ``.gz`` are decompressed.
     labels : path, int, sequence of str or None, default=None
         Which attributes are labels: the path of a Mulan XML file that names
-        them; a number, of attributes at the beginning or, if negative, at the end; or
-        their names. With None it is the XML file that stands beside `path` (``a.xml``
-        for ``a.arff.bz2``) or, without one, MEKA's ``-C`` in the relation's name.
+        them; a number, of attributes at the beginning or, if negative, at the end,
+        where those in `drop` do not count; or their names. With None it is the XML
+        file that stands beside `path` (``a.xml`` for ``a.arff.bz2``) or, without one,
+        MEKA's ``-C`` in the relation's name.
     drop : str or iterable of str, default=()
         Names of attributes to leave out, such as identifiers. Attributes that are
         strings or dates must be dropped, since they are no numbers.
@@ -99,9 +100,12 @@ def load_arff(
     path = os.fspath(path)
     names = [attribute.name for attribute in relation.attributes]
     dropped = [drop] if isinstance(drop, str) else list(drop)
+    _check_known(dropped, names, path, "drop")
+    if isinstance(labels, int | np.integer):
+        kept = [name for name in names if name not in dropped]
+        labels = counted_names(int(labels), kept, path, "attributes")
     label_names = _label_names(labels, relation, path)
     _check_known(label_names, names, path, "labels")
-    _check_known(dropped, names, path, "drop")
 
     left_out = {*dropped, *label_names}
     features = [j for j, name in enumerate(names) if name not in left_out]
@@ -123,7 +127,7 @@ def load_arff(
     )
 
 
-def load_npz(path: str | os.PathLike[str]) -> Dataset:
+def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Dataset:
     """Read a data set from a NumPy archive.
 
     Parameters
@@ -133,11 +137,19 @@ def load_npz(path: str | os.PathLike[str]) -> Dataset:
         `X_indptr` and `X_shape`, or a kernel matrix `K`; and, as far as known,
         `feature_names`, `label_names`, `nominal_features` and `split`. Other arrays are
         ignored, and so nothing is unpickled.
+    is_complete : bool, default=True
+        Pass False for examples to predict for: `Y` may be absent, and then has no
+        columns; `K` need not be square, since it has a column per training example.
 
     Returns
     -------
     dataset : Dataset
         With the name of the file.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such archive, or its arrays do not fit together.
 
     Examples
     --------
@@ -162,17 +174,17 @@ def load_npz(path: str | os.PathLike[str]) -> Dataset:
             ) from error
 
     inputs = [key for key in ("X", "X_data", "K") if key in arrays]
-    if "Y" not in arrays or len(inputs) != 1:
+    if (is_complete and "Y" not in arrays) or len(inputs) != 1:
         raise ValueError(
-            f"{path}: expected Y and one of X, X_data (CSR) and K; found "
-            f"{', '.join(sorted(arrays)) or 'none of these'}."
+            f"{path}: expected {'Y and ' * is_complete}one of X, X_data (CSR) and K; "
+            f"found {', '.join(sorted(arrays)) or 'none of these'}."
         )
-    Y = arrays["Y"].astype(int)
     X, K = _npz_inputs(arrays, path)
     shape: tuple[int, ...] = (K if X is None else X).shape  # type: ignore[union-attr]
+    Y = arrays.get("Y", np.empty((*shape[:1], 0))).astype(int)
     n_samples = Y.shape[0] if Y.ndim == 2 else -1
-    square = K is None or shape == (n_samples, n_samples)
-    if len(shape) != 2 or shape[0] != n_samples or not square:
+    fits = K is None or not is_complete or shape == (n_samples, n_samples)
+    if len(shape) != 2 or shape[0] != n_samples or not fits:
         raise ValueError(
             f"{path}: Y must be a matrix with a row for each row of {inputs[0]}, and K "
             f"square; found shapes {Y.shape} and {tuple(shape)}."
@@ -207,6 +219,16 @@ def whole_numbers(values: Sequence[str]) -> list[int]:
     return list(range(len(values)))
 
 
+def counted_names(number: int, names: list[str], path: str, what: str) -> list[str]:
+    """Give the first names or, if the number is negative, the last ones."""
+    if not 0 < abs(number) <= len(names):
+        raise ValueError(
+            f"{path}: there are {len(names)} {what}, so that a number of labels must "
+            f"be between 1 and {len(names)}; got {abs(number)}."
+        )
+    return names[:number] if number > 0 else names[number:]
+
+
 def _stem(path: str) -> str:
     """Give the name of a file without its folder, ``.arff`` and compression."""
     return re.sub(r"(?i)\.arff(\.\w+)?$", "", Path(path).name)
@@ -232,13 +254,7 @@ def _label_names(labels: Any, relation: Relation, path: str) -> list[str]:
     if isinstance(labels, str | os.PathLike):
         return _mulan_labels(os.fspath(labels))
     if isinstance(labels, int | np.integer):
-        n_labels = int(labels)
-        if not 0 < abs(n_labels) <= len(names):
-            raise ValueError(
-                f"{path}: labels must be a number of attributes between 1 and "
-                f"{len(names)}, or its negative; got {n_labels}."
-            )
-        return names[:n_labels] if n_labels > 0 else names[n_labels:]
+        return counted_names(int(labels), names, path, "attributes")
     return list(labels)
 
 

@@ -6,14 +6,16 @@ import warnings
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from spanforest._files import line_of_row
 from spanforest.datasets._dataset import Dataset
+from spanforest.datasets._files import counted_names
 
 _UNREADABLE = (ValueError, EOFError, zlib.error)  # OSError names its file itself
 
@@ -101,7 +103,7 @@ def load_csv(
     _check_header(list(frame.columns), path)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
-    return _split(frame, path, labels, features, drop)
+    return _split(_Table(frame, path, separator), labels, features, drop)
 
 
 def load_parquet(
@@ -157,7 +159,7 @@ def load_parquet(
         raise ValueError(
             f"{path}: expected a Parquet file; {_one_line(error)}."
         ) from error
-    return _split(frame, path, labels, features, drop)
+    return _split(_Table(frame, path), labels, features, drop)
 
 
 def load_libsvm(
@@ -299,14 +301,27 @@ def _check_header(names: list[str], path: str) -> None:
         )
 
 
+class _Table(NamedTuple):
+    """A data frame and the file it comes from."""
+
+    frame: Any
+    path: str
+    separator: str | None = None  # None if the file has no lines
+
+    def cell(self, name: str, row: int) -> str:
+        """Say where a value stands."""
+        line = self.separator and line_of_row(Path(self.path), row, self.separator)
+        return f"{name!r} of row {row + 1}" + (f" (line {line})" if line else "")
+
+
 def _split(
-    frame: Any,
-    path: str,
+    table: _Table,
     labels: str | int | Sequence[str],
     features: Sequence[str] | None,
     drop: str | Iterable[str],
 ) -> Dataset:
-    """Make a data set of the columns of a data frame; see `load_csv`."""
+    """Make a data set of the columns of a table; see `load_csv`."""
+    frame, path = table.frame, table.path
     frame.columns = [str(name) for name in frame.columns]
     names = list(frame.columns)
     if frame.empty:
@@ -323,8 +338,8 @@ def _split(
     _check_columns(features, names, path, "features")
     return Dataset(
         name=_stem(path),
-        X=_feature_matrix(frame, list(features), path),
-        Y=_label_matrix(frame, label_names, path),
+        X=_feature_matrix(table, list(features)),
+        Y=_label_matrix(table, label_names),
         feature_names=tuple(features),
         label_names=tuple(label_names),
     )
@@ -336,12 +351,7 @@ def _label_names(
     if isinstance(labels, str):
         return [labels]
     if isinstance(labels, int | np.integer):
-        if not 0 < abs(labels) <= len(names):
-            raise ValueError(
-                f"{path}: labels must be a number of columns between 1 and "
-                f"{len(names)}, or its negative; got {labels}."
-            )
-        return names[:labels] if labels > 0 else names[labels:]
+        return counted_names(int(labels), names, path, "columns")
     return list(labels)
 
 
@@ -359,47 +369,67 @@ def _check_columns(
         raise ValueError(f"{path}: {what} must be distinct; {twice!r} is there twice.")
 
 
-def _feature_matrix(frame: Any, names: list[str], path: str) -> NDArray[np.float64]:
-    from pandas.api.types import is_numeric_dtype
-
-    other = [name for name in names if not is_numeric_dtype(frame[name].dtype)]
-    if other:
-        example = frame[other[0]].iloc[0]
+def _feature_matrix(table: _Table, names: list[str]) -> NDArray[np.float64]:
+    columns = table.frame[names]
+    words = {name: _first_word(columns[name]) for name in names}
+    wrong = [name for name, row in words.items() if row is not None]
+    if wrong:
+        row = words[wrong[0]]
+        value = columns[wrong[0]].iloc[row]
+        also = f", and there are {len(wrong)} such columns: {_listed(wrong)}"
         raise ValueError(
-            f"{path}: features must be numbers; {_listed(other)} "
-            f"{'is' if len(other) == 1 else 'are'} not ({other[0]!r} starts with "
-            f"{example!r}). Turn them into numbers, or drop them."
+            f"{table.path}: features must be numbers; {table.cell(wrong[0], row)} is "
+            f"{value!r}{also if len(wrong) > 1 else ''}. Turn such values into "
+            "numbers, or drop the columns."
         )
-    return frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
+    if all(dtype.kind in "biuf" for dtype in columns.dtypes):
+        return columns.to_numpy(dtype=np.float64, na_value=np.nan)
+    return columns.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _label_matrix(frame: Any, names: list[str], path: str) -> NDArray[Any]:
+def _first_word(column: Any) -> Any:
+    """Return the first row of a column that is not a number; None if all are."""
+    pandas = _import_pandas()
+    if pandas.api.types.is_numeric_dtype(column.dtype):
+        return None
+    known = column.notna()
+    if all(isinstance(value, bool | np.bool_) for value in column[known]):
+        return None  # true and false with gaps
+    strange = pandas.to_numeric(column, errors="coerce").isna() & known
+    # numbers in quotes are text too, but of a stray word the user must know
+    return int(np.argmax(strange if strange.any() else known))
+
+
+def _label_matrix(table: _Table, names: list[str]) -> NDArray[Any]:
     """Give the labels as whole numbers, or as objects if some are text."""
-    columns = [_label_column(frame[name], path) for name in names]
+    columns = [_label_column(table, name) for name in names]
     is_text = any(column.dtype.kind == "O" for column in columns)
-    Y = np.empty((len(frame), len(names)), dtype=object if is_text else int)
+    Y = np.empty((len(table.frame), len(names)), dtype=object if is_text else int)
     for j, column in enumerate(columns):
         Y[:, j] = column
     return Y
 
 
-def _label_column(column: Any, path: str) -> NDArray[Any]:
+def _label_column(table: _Table, name: str) -> NDArray[Any]:
     from pandas.api.types import is_numeric_dtype
 
+    column = table.frame[name]
     missing = np.flatnonzero(column.isna())
     if len(missing):
         raise ValueError(
-            f"{path}: labels must be fully observed; {column.name!r} of row "
-            f"{missing[0] + 1} is missing. Fill such cells, or remove such rows."
+            f"{table.path}: labels must be fully observed; "
+            f"{table.cell(name, missing[0])} is missing. Fill such cells, or remove "
+            "such rows."
         )
     if not is_numeric_dtype(column.dtype):
         return column.astype(object).map(str).to_numpy(dtype=object)
     numbers = column.to_numpy(dtype=np.float64)
     fractions = np.flatnonzero((numbers % 1 != 0) | (np.abs(numbers) > 2**53))
     if len(fractions):
+        row = fractions[0]
         raise ValueError(
-            f"{path}: labels must be whole numbers or text; {column.name!r} of row "
-            f"{fractions[0] + 1} is {numbers[fractions[0]]:g}. Is it a feature?"
+            f"{table.path}: labels must be whole numbers or text; "
+            f"{table.cell(name, row)} is {numbers[row]:g}. Is it a feature?"
         )
     return numbers.astype(int)
 

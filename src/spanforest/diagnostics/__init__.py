@@ -7,7 +7,10 @@ as the last step of a scikit-learn pipeline or as the best estimator of a search
 from spanforest.diagnostics._couplings import (
     Couplings,
     edge_couplings,
+    keep_summary,
     label_frequencies,
+    training_couplings,
+    training_frequencies,
 )
 from spanforest.diagnostics._explain import (
     Contribution,
@@ -15,6 +18,7 @@ from spanforest.diagnostics._explain import (
     LabelExplanation,
     explain,
 )
+from spanforest.diagnostics._measures import LabelMeasures, Positives
 from spanforest.diagnostics._models import relative_gaps
 from spanforest.diagnostics._theorem import (
     DiversityCurve,
@@ -30,12 +34,17 @@ __all__ = [
     "DiversityCurve",
     "Explanation",
     "LabelExplanation",
+    "LabelMeasures",
+    "Positives",
     "ReconstructionGap",
     "diversity_curve",
     "edge_couplings",
     "explain",
+    "keep_summary",
     "label_frequencies",
     "node_scores",
     "reconstruction_gap",
     "relative_gaps",
+    "training_couplings",
+    "training_frequencies",
 ]

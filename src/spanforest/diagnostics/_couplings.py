@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spanforest.diagnostics._models import (
     codes_of,
     factors_of,
+    final_step,
     fitted_model,
     positives,
 )
@@ -21,6 +22,30 @@ class Couplings(NamedTuple):
     edges: NDArray[np.intp]  # (n_edges, 2)
     strength: NDArray[np.float64]  # (n_edges,), in units of the score
     is_signed: NDArray[np.bool_]  # (n_edges,): both labels have two values
+
+    def strongest(self, number: int) -> Couplings:
+        """Return the couplings furthest from zero, the strongest first.
+
+        Parameters
+        ----------
+        number : int
+            How many at the most.
+
+        Returns
+        -------
+        Couplings
+            Of equally strong ones, those first that come first here.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from spanforest.diagnostics import Couplings
+        >>> edges, strength = np.array([[0, 1], [1, 2], [0, 2]]), np.array([1, -3, 2])
+        >>> Couplings(edges, strength, np.ones(3, dtype=bool)).strongest(2).strength
+        array([-3,  2])
+        """
+        order = np.argsort(-np.abs(self.strength), kind="stable")[:number]
+        return Couplings(self.edges[order], self.strength[order], self.is_signed[order])
 
 
 def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
@@ -97,6 +122,104 @@ def _coupling(
         return deviation
     attraction = table[1, 1] + table[0, 0] - table[1, 0] - table[0, 1]
     return float(np.copysign(deviation, attraction))
+
+
+def keep_summary(model: Any, X: Any, Y: Any) -> None:
+    """Note in a model what cannot be known later without its training examples.
+
+    Parameters
+    ----------
+    model : MMCRFClassifier or RandomGraphEnsembleClassifier
+        Fitted. Its couplings and label frequencies are stored as attributes, and are
+        saved with it.
+    X, Y
+        The training examples and their labels, as for `edge_couplings`.
+
+    Examples
+    --------
+    >>> from spanforest import MMCRFClassifier
+    >>> from spanforest.diagnostics import keep_summary, training_couplings
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0, 0], [0, 1], [1, 1]]
+    >>> model = MMCRFClassifier(tol=0.1, random_state=0).fit(X, Y)
+    >>> training_couplings(model) is None
+    True
+    >>> keep_summary(model, X, Y)
+    >>> training_couplings(model).edges.tolist()
+    [[0, 1]]
+    """
+    model.couplings_ = edge_couplings(model, X, Y)._asdict()
+    model.label_frequencies_ = label_frequencies(Y)
+
+
+def training_couplings(model: Any) -> Couplings | None:
+    """Return the couplings over the training examples, as far as a model knows them.
+
+    Parameters
+    ----------
+    model : MMCRFClassifier or RandomGraphEnsembleClassifier
+        Fitted; also as the last step of a pipeline.
+
+    Returns
+    -------
+    Couplings or None
+        Those of `keep_summary`. Without them, the couplings over the examples that a
+        model with a kernel keeps. None if there are neither.
+
+    Examples
+    --------
+    >>> from spanforest import MMCRFClassifier
+    >>> from spanforest.diagnostics import training_couplings
+    >>> X, Y = [[0.0], [1.0], [2.0]], [[0, 0], [0, 1], [1, 1]]
+    >>> model = MMCRFClassifier(kernel="rbf", tol=0.1, random_state=0).fit(X, Y)
+    >>> training_couplings(model).edges.tolist()
+    [[0, 1]]
+    """
+    if hasattr(model, "couplings_"):
+        return Couplings(**model.couplings_)
+    classifier, examples = _kept_examples(model)
+    return None if examples is None else edge_couplings(classifier, examples)
+
+
+def training_frequencies(model: Any) -> NDArray[np.float64] | None:
+    """Return the label frequencies in training, as far as a model knows them.
+
+    Parameters
+    ----------
+    model : MMCRFClassifier or RandomGraphEnsembleClassifier
+        Fitted; also as the last step of a pipeline.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,) or None
+        Those of `keep_summary`. Without them, the frequencies of the labels predicted
+        for the examples that a model with a kernel keeps. None if there are neither.
+
+    Examples
+    --------
+    >>> from spanforest import MMCRFClassifier
+    >>> from spanforest.diagnostics import keep_summary, training_frequencies
+    >>> X, Y = [[0.0], [1.0]], [[0, 1], [1, 1]]
+    >>> model = MMCRFClassifier(tol=0.1, random_state=0).fit(X, Y)
+    >>> keep_summary(model, X, Y)
+    >>> training_frequencies(model).tolist()
+    [0.5, 1.0]
+    """
+    if hasattr(model, "label_frequencies_"):
+        return np.asarray(model.label_frequencies_)
+    classifier, examples = _kept_examples(model)
+    return None if examples is None else label_frequencies(classifier.predict(examples))
+
+
+def _kept_examples(model: Any) -> tuple[Any, Any]:
+    """Return the last step, and its training examples with the names they had."""
+    classifier, _ = final_step(model)
+    examples = getattr(classifier, "X_fit_", None)
+    names = getattr(classifier, "feature_names_in_", None)
+    if examples is None or names is None:
+        return classifier, examples
+    import pandas  # names come from a DataFrame, so it is there
+
+    return classifier, pandas.DataFrame(examples, columns=list(names))
 
 
 def label_frequencies(Y: Any) -> NDArray[np.float64]:
