@@ -241,15 +241,24 @@ def test_gaps_are_drawn_relative_to_the_dual_objective_for_every_member(ensemble
     assert_allclose(tolerance.get_ydata(), ensemble.tol)
 
 
-def test_gaps_may_be_drawn_against_the_times_that_training_noted():
+def test_gaps_may_be_drawn_against_the_time_since_the_first_pass():
     pipeline = make_pipeline(StandardScaler(), MMCRFClassifier(tol=0.1, random_state=0))
     model = pipeline.fit(X, Y)[-1]
     ax = DualityGapDisplay.from_estimator(pipeline, against="seconds").ax_
-    assert ax.get_xlabel() == "Seconds"
+    assert ax.get_xlabel() == "Seconds after the first pass"
     times = lines(ax)["model"].get_xdata()
-    assert_array_equal(times, model.gap_seconds_)
+    assert_allclose(np.diff(times), np.diff(model.gap_seconds_))
     assert len(times) == model.n_iter_
     assert (np.diff(times) > 0).all()
+
+
+def test_what_came_before_the_first_pass_moves_no_curve():
+    gaps = [[0.5, 0.2, 0.1], [0.4, 0.1]]
+    compiled, loaded = [[9.0, 9.5, 10.0], [0.5, 1.0]], [[0.5, 1.0, 1.5], [0.5, 1.0]]
+    axes = [DualityGapDisplay(gaps, 0.1, s).plot().ax_ for s in (compiled, loaded)]
+    for one, other in zip(*(ax.get_lines() for ax in axes), strict=True):
+        assert_array_equal(one.get_xdata(), other.get_xdata())
+    assert_array_equal(lines(axes[0])["2 members"].get_xdata(), [0, 0.5, 1])
 
 
 def test_times_must_match_the_gaps():
@@ -301,7 +310,9 @@ def test_the_label_graph_of_a_model_shows_its_couplings_and_frequencies(ensemble
     predicted = LabelGraphDisplay.from_estimator(ensemble, X_new)
     expected = label_frequencies(ensemble.predict(X_new))
     assert_array_equal(predicted.frequencies, expected)
-    assert predicted.label_names[1] == "label 1"
+    assert predicted.label_names == [f"label{j}" for j in range(5)]
+    measures = LabelMeasuresDisplay.from_predictions(Y_new, Y_new)
+    assert measures.label_names == predicted.label_names
 
 
 @pytest.mark.parametrize("max_edges", [None, 3])
@@ -336,6 +347,17 @@ def test_width_is_strength_and_colour_is_sign():
     for patch, value in zip(patches, strength, strict=True):
         name = "attract each other" if value > 0 else "repel each other"
         assert patch.get_edgecolor()[:3] == pytest.approx(colours[name])
+
+
+def test_an_edge_is_a_curve_between_the_places_of_its_labels():
+    display = label_graph(6).plot()
+    patches = display.ax_.patches[::-1]
+    for e, patch in zip(display.shown_edges, patches, strict=True):
+        begin, control, end = display.curve(e)
+        assert_array_equal(patch.get_path().vertices, [begin, control, end])
+        assert_array_equal([begin, end], display.positions[display.couplings.edges[e]])
+        middle = (begin + end) / 2
+        assert np.linalg.norm(control) <= np.linalg.norm(middle)
 
 
 def test_labels_of_many_values_are_joined_without_a_sign():
@@ -385,7 +407,7 @@ def test_a_graph_without_edges_is_drawn():
 def test_names_must_fit_the_labels(ensemble):
     with pytest.raises(ValueError, match="got 1 names and 5 frequencies"):
         LabelGraphDisplay(random_couplings(5), np.ones(5), ["a"])
-    with pytest.raises(ValueError, match="must name the 5 labels; got 1 names"):
+    with pytest.raises(ValueError, match="got 1 names and 5 frequencies"):
         LabelGraphDisplay.from_estimator(ensemble, X, label_names=["a"])
 
 
@@ -525,7 +547,7 @@ def test_any_model_with_a_decision_function_can_be_calibrated(model):
 def test_scores_that_do_not_fit_the_labels_are_refused():
     with pytest.raises(ValueError, match=r"300 in all; got 12. Labels must be binary"):
         ScoreCalibrationDisplay.from_estimator(Scorer(np.zeros((4, 3))), None, Y)
-    with pytest.raises(ValueError, match="Y must hold labels of two values; label 0"):
+    with pytest.raises(ValueError, match="labels must have two values; label 0 has 3"):
         ScoreCalibrationDisplay.from_estimator(Scorer([]), None, [[0], [1], [2]])
 
 

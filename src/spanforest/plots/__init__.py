@@ -5,16 +5,13 @@ them and draw, `plot` only draws. matplotlib comes with ``pip install
 "spanforest[plot]"``.
 """
 
+from spanforest.diagnostics import LabelMeasures
 from spanforest.plots._comparison import CriticalDifferenceDisplay
 from spanforest.plots._convergence import DualityGapDisplay
 from spanforest.plots._curves import EnsembleCurveDisplay, plot_learning_curves
 from spanforest.plots._diversity import DiversityDisplay
 from spanforest.plots._label_graph import LabelGraphDisplay
-from spanforest.plots._labels import (
-    LabelMeasures,
-    LabelMeasuresDisplay,
-    ScoreCalibrationDisplay,
-)
+from spanforest.plots._labels import LabelMeasuresDisplay, ScoreCalibrationDisplay
 from spanforest.plots._style import method_colour
 
 __all__ = [

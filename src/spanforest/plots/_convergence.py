@@ -25,7 +25,9 @@ class DualityGapDisplay:
     tol : float
         The gap at which training stops.
     seconds : sequence of array-like, optional
-        Per member, the time of every entry. The gaps are then drawn against time.
+        Per member, the time of every entry. The gaps are then drawn against the time
+        since the first one, so that no curve has what came before it: the first
+        training of a process compiles, or reads what was compiled.
 
     Attributes
     ----------
@@ -127,8 +129,9 @@ class DualityGapDisplay:
         style = {"color": BLUE, "linewidth": 0.9, "alpha": 0.5 if many else 1.0}
         label = f"{n_members} members" if many else "model"
         for t, gaps in enumerate(self.relative_gaps):
-            passes = np.arange(1, len(gaps) + 1)
-            progress = passes if self.seconds is None else self.seconds[t]
+            progress = np.arange(1, len(gaps) + 1.0)
+            if self.seconds is not None:
+                progress = self.seconds[t] - self.seconds[t][:1]
             shown = np.where(gaps > 0, gaps, np.nan)  # no logarithm of zero
             ax.plot(progress, shown, label=label if t == 0 else None, **style)
             ax.plot(progress[-1:], shown[-1:], "o", markersize=3, **style)
@@ -139,12 +142,11 @@ class DualityGapDisplay:
         ticker = optional("matplotlib.ticker")
         ax.yaxis.set_major_formatter(lambda gap, _: f"{100 * gap:g} %")
         ax.yaxis.set_minor_formatter(ticker.NullFormatter())
+        xlabel = "Seconds after the first pass"
         if self.seconds is None:
+            xlabel = "Passes over the data"
             ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
-        ax.set(
-            xlabel="Passes over the data" if self.seconds is None else "Seconds",
-            ylabel="Duality gap / dual objective",
-        )
+        ax.set(xlabel=xlabel, ylabel="Duality gap / dual objective")
         ax.legend(frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

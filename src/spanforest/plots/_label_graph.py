@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from spanforest._validation import check_count
 from spanforest.diagnostics import Couplings, edge_couplings, label_frequencies
-from spanforest.diagnostics._models import final_step, in_training_order, names_of
-from spanforest.plots._style import BLUE, GREY, VERMILION, axes_for, optional
+from spanforest.diagnostics._models import final_step, in_training_order
+from spanforest.plots._style import (
+    BLUE,
+    GREY,
+    VERMILION,
+    axes_for,
+    numbered_labels,
+    optional,
+)
 
 FEW_LABELS = 16  # their names stand upright; more names stand around the circle
 WIDEST = 5.0  # points, of the strongest edge
@@ -30,8 +38,8 @@ class LabelGraphDisplay:
         From `spanforest.diagnostics.edge_couplings`.
     frequencies : array-like of shape (n_labels,)
         Share of examples that have each label.
-    label_names : sequence of str
-        One name per label.
+    label_names : sequence of str, optional
+        One name per label; by default ``"label0"``, ``"label1"`` and so on.
     max_edges : int, optional
         The most edges to draw; by default three for two labels, and no fewer than 15.
 
@@ -59,11 +67,13 @@ class LabelGraphDisplay:
         self,
         couplings: Couplings,
         frequencies: ArrayLike,
-        label_names: Sequence[str],
+        label_names: Sequence[str] | None = None,
         max_edges: int | None = None,
     ) -> None:
         self.couplings = couplings
         self.frequencies = np.asarray(frequencies, dtype=float)
+        if label_names is None:
+            label_names = numbered_labels(len(self.frequencies))
         self.label_names = [str(name) for name in label_names]
         self.max_edges = max_edges
         if len(self.label_names) != len(self.frequencies):
@@ -98,7 +108,7 @@ class LabelGraphDisplay:
             Labels whose frequencies are used and shown; by default those predicted
             for X.
         label_names : sequence of str, optional
-            By default those the model was trained with, or numbers.
+            By default those the model was trained with, or ``"label0"`` ...
         max_edges : int, optional
             The most edges to draw.
         ax : matplotlib Axes, optional
@@ -122,9 +132,10 @@ class LabelGraphDisplay:
         """
         labels = model.predict(X) if Y is None else in_training_order(model, Y)
         couplings = edge_couplings(model, X, labels)
-        names = names_of(final_step(model)[0], label_names)
+        if label_names is None:
+            label_names = final_step(model)[0].label_names_
         frequencies = label_frequencies(labels)
-        return cls(couplings, frequencies, names, max_edges).plot(ax=ax)
+        return cls(couplings, frequencies, label_names, max_edges).plot(ax=ax)
 
     @property
     def shown_edges(self) -> NDArray[np.intp]:
@@ -134,6 +145,27 @@ class LabelGraphDisplay:
             most = check_count("max_edges", self.max_edges)
         order = np.argsort(-np.abs(self.couplings.strength), kind="stable")
         return order[:most]
+
+    @cached_property
+    def positions(self) -> NDArray[np.float64]:
+        """Places of the labels on the unit circle, of shape (n_labels, 2)."""
+        return _around_circle(self.couplings, len(self.label_names))
+
+    def curve(self, e: int) -> NDArray[np.float64]:
+        """Return the quadratic curve of an edge: its ends, the control point between.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from spanforest.diagnostics import Couplings
+        >>> from spanforest.plots import LabelGraphDisplay
+        >>> edge = Couplings(np.array([[0, 1]]), np.array([2.0]), np.array([True]))
+        >>> LabelGraphDisplay(edge, [0.5, 0.4]).curve(0).round(2).tolist()
+        [[0.0, 1.0], [0.0, 0.0], [0.0, -1.0]]
+        """
+        one, other = self.positions[self.couplings.edges[e]]
+        bend = 0.33 * np.linalg.norm(one - other)  # more for far labels
+        return np.array([one, (1 - bend) * (one + other) / 2, other])
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the graph.
@@ -151,9 +183,8 @@ class LabelGraphDisplay:
         n_labels = len(self.label_names)
         side = np.clip(4.5 + 0.09 * n_labels, 5.0, 11.0)
         ax = axes_for(ax, width=side + 1.0, height=side)
-        place = _around_circle(self.couplings, n_labels)
-        self._draw_edges(ax, place)
-        dots = self._draw_labels(ax, place)
+        self._draw_edges(ax)
+        dots = self._draw_labels(ax)
         bar = ax.figure.colorbar(dots, ax=ax, shrink=0.5, pad=0.02, aspect=25)
         bar.set_label("Examples with the label (%)")
         bar.outline.set_visible(False)
@@ -162,20 +193,15 @@ class LabelGraphDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_edges(self, ax: Any, place: NDArray[np.float64]) -> None:
+    def _draw_edges(self, ax: Any) -> None:
         patches, path = optional("matplotlib.patches"), optional("matplotlib.path")
         strength, shown = self.couplings.strength, self.shown_edges
         largest = np.abs(strength).max(initial=0.0) or 1.0
         for e in shown[::-1]:  # strong ones on top
-            u, v = self.couplings.edges[e]
             share = abs(strength[e]) / largest
             _, colour = self._sign(int(e))
-            bend = 0.33 * np.linalg.norm(place[u] - place[v])  # more for far labels
-            middle = (1 - bend) * (place[u] + place[v]) / 2
-            curve = path.Path(
-                [place[u], middle, place[v]],
-                [path.Path.MOVETO, path.Path.CURVE3, path.Path.CURVE3],
-            )
+            moves = [path.Path.MOVETO, path.Path.CURVE3, path.Path.CURVE3]
+            curve = path.Path(self.curve(int(e)), moves)
             style = {"edgecolor": colour, "linewidth": 0.3 + (WIDEST - 0.3) * share}
             fade = {"alpha": 0.25 + 0.65 * share, "capstyle": "round", "zorder": 1}
             ax.add_patch(patches.PathPatch(curve, facecolor="none", **style, **fade))
@@ -208,8 +234,8 @@ class LabelGraphDisplay:
                 ncols=3,
             )
 
-    def _draw_labels(self, ax: Any, place: NDArray[np.float64]) -> Any:
-        n_labels = len(self.label_names)
+    def _draw_labels(self, ax: Any) -> Any:
+        place, n_labels = self.positions, len(self.label_names)
         largest = self.frequencies.max(initial=0.0) or 1.0
         dots = ax.scatter(
             *place.T,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from spanforest._validation import check_count, read_labels
-from spanforest.diagnostics._models import final_step, in_training_order, positives
+from spanforest._validation import check_count
+from spanforest.diagnostics import LabelMeasures, Positives
+from spanforest.diagnostics._models import final_step, in_training_order
 from spanforest.plots._style import (
     BLACK,
     BLUE,
@@ -19,18 +20,9 @@ from spanforest.plots._style import (
     ORANGE,
     VERMILION,
     axes_for,
+    numbered_labels,
     tidy,
 )
-
-
-class LabelMeasures(NamedTuple):
-    """Quality of a prediction, label by label; each of shape (n_labels,)."""
-
-    precision: NDArray[np.float64]  # nan where the label is never predicted
-    recall: NDArray[np.float64]  # nan where no example has the label
-    f1: NDArray[np.float64]  # nan where both are so
-    accuracy: NDArray[np.float64]
-    frequency: NDArray[np.float64]  # share of examples that have the label
 
 
 class LabelMeasuresDisplay:
@@ -84,7 +76,7 @@ class LabelMeasuresDisplay:
         Y_pred : array-like, DataFrame or sparse matrix of the same shape
             Predicted labels.
         label_names : sequence of str, optional
-            By default the columns of a DataFrame, or numbers.
+            By default the columns of a DataFrame, or ``"label0"``, ``"label1"`` ...
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -96,15 +88,15 @@ class LabelMeasuresDisplay:
         if label_names is None:
             columns = getattr(Y_true, "columns", None)
             n_labels = 1 if len(np.shape(Y_true)) == 1 else np.shape(Y_true)[1]
-            label_names = [f"label {j}" for j in range(n_labels)]
-            label_names = label_names if columns is None else list(map(str, columns))
-        truth, prediction = _pairs_of_values(Y_true, Y_pred)
-        if truth.shape[1] != len(label_names):
+            label_names = numbered_labels(n_labels) if columns is None else columns
+        measures = Positives.of(Y_true, Y_pred).measures()
+        n_labels = len(measures.frequency)
+        if n_labels != len(label_names):
             raise ValueError(
-                f"label_names must name the {truth.shape[1]} labels; got "
+                f"label_names must name the {n_labels} labels; got "
                 f"{len(label_names)} names."
             )
-        return cls(_measure(truth, prediction), label_names).plot(ax=ax)
+        return cls(measures, label_names).plot(ax=ax)
 
     @classmethod
     def from_estimator(
@@ -127,7 +119,7 @@ class LabelMeasuresDisplay:
         Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Their true labels.
         label_names : sequence of str, optional
-            By default those the model was trained with, or numbers.
+            By default those the model was trained with, or ``"label0"`` ...
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -258,7 +250,8 @@ class ScoreCalibrationDisplay:
         np.True_
         """
         n_bins = check_count("n_bins", n_bins)
-        is_on = _two_values(in_training_order(model, Y), "Y").ravel()
+        Y = in_training_order(model, Y)
+        is_on = Positives.of(Y, Y).truth.ravel()
         scores = np.asarray(model.decision_function(X), dtype=float).ravel()
         if len(scores) != len(is_on):
             raise ValueError(
@@ -309,39 +302,3 @@ class ScoreCalibrationDisplay:
         ax.legend(frameon=False, loc="upper left")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _measure(truth: NDArray[np.bool_], prediction: NDArray[np.bool_]) -> LabelMeasures:
-    n_right = (truth & prediction).sum(axis=0)
-    n_true, n_predicted = truth.sum(axis=0), prediction.sum(axis=0)
-    with np.errstate(invalid="ignore"):  # 0 / 0 is nan: not defined
-        return LabelMeasures(
-            precision=n_right / n_predicted,
-            recall=n_right / n_true,
-            f1=2 * n_right / (n_true + n_predicted),
-            accuracy=(truth == prediction).mean(axis=0),
-            frequency=truth.mean(axis=0),
-        )
-
-
-def _pairs_of_values(
-    Y_true: Any, Y_pred: Any
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    truth, prediction = _two_values(Y_true, "Y_true"), _two_values(Y_pred, "Y_pred")
-    if truth.shape != prediction.shape:
-        raise ValueError(
-            f"Y_true and Y_pred must hold the same labels of the same examples; got "
-            f"shapes {truth.shape} and {prediction.shape}."
-        )
-    return truth, prediction
-
-
-def _two_values(Y: Any, name: str) -> NDArray[np.bool_]:
-    _, coding = read_labels(Y)
-    if coding.n_values.max() > 2:
-        j = int(coding.n_values.argmax())
-        raise ValueError(
-            f"{name} must hold labels of two values; label {j} has "
-            f"{coding.n_values[j]}. Look at one value at a time: Y == value."
-        )
-    return positives(Y)

@@ -66,7 +66,7 @@ class Failure(NamedTuple):
 
 
 def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
-    """Give a run for each protocol: the one with most results.
+    """Give a run for each protocol: the one with most results, if possible not quick.
 
     Results under other settings (number of trees or folds, quick) are left out, and it
     is said which.
@@ -128,13 +128,17 @@ def _find_run(protocol: str, folds: Sequence[Row], rows: Sequence[Row]) -> Run:
     return Run(settings, list(map(dict, chosen)), choices, _describe(others))
 
 
-def _completeness(folds: Sequence[Row]) -> tuple[int, int, bool, int, int]:
-    """Order groups of folds by what they tell; ties go to the larger experiment."""
+def _completeness(folds: Sequence[Row]) -> tuple[bool, int, int, int, int]:
+    """Order groups of folds by what they tell.
+
+    A quick run only shows that everything works: any result of a full one counts more.
+    Ties go to the larger experiment.
+    """
     good = [row for row in folds if row.get("error") is None]
+    is_full = not all(row.get("quick") for row in good)
     cells = {(row["dataset"], row["method"]) for row in good}
     n_trees = max((row.get("n_trees") or 0 for row in folds), default=0)
-    is_full = not any(row.get("quick") for row in folds)
-    return len(cells), len(good), is_full, n_trees, folds[0]["n_folds"]
+    return is_full, len(cells), len(good), n_trees, folds[0]["n_folds"]
 
 
 def _describe(folds: Iterable[Row]) -> tuple[str, ...]:
@@ -313,7 +317,7 @@ def parameter_block(run: Run) -> Block | None:
 
     def entry(folds: list[Row]) -> Entry:
         first = {(row["seed"], row["fold"]): row.get("params") for row in folds}
-        found = Counter(_parameters(params) for params in first.values() if params)
+        found = Counter(parameter_text(params) for params in first.values() if params)
         if len(found) < 2:
             return Entry("".join(found))
         return Entry("\n".join(f"{text} ({n})" for text, n in found.most_common()))
@@ -327,7 +331,15 @@ def parameter_block(run: Run) -> Block | None:
     return _block(run, learners, entry) if learners else None
 
 
-def _parameters(params: Row) -> str:
+def parameter_text(params: Row) -> str:
+    """Give parameters in one line.
+
+    Examples
+    --------
+    >>> parameter_text({"width": None, "C": 10.0})
+    'C=10, width=none'
+    """
+
     def text(value: Any) -> str:
         if value is None:
             return "none"

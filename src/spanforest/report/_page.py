@@ -23,16 +23,21 @@ from spanforest.report._collect import (
 )
 from spanforest.report._curves import Panel, script_data
 from spanforest.report._html import Html, element, together
-from spanforest.report._models import LabelGraph
+from spanforest.report._label_graph import LabelGraph, NoLabelGraph, graph_section
+from spanforest.report._models import read_label_graph
 from spanforest.report._sections import (
     PROTOCOL_TITLES,
     protocol_section,
     section_id,
 )
-from spanforest.report._tables import html_table, notes_list, scroll_box
+from spanforest.report._tables import html_table, notes_list
 
 
-def make_report(rows: Iterable[Row], models: Sequence[str | PathLike[str]] = ()) -> str:
+def make_report(
+    rows: Iterable[Row],
+    models: Sequence[str | PathLike[str]] = (),
+    graphs: Sequence[LabelGraph | NoLabelGraph] = (),
+) -> str:
     """Give a page of HTML about a run of the experiment.
 
     It is one file: styles, script and figures are in it, and it asks for nothing from
@@ -44,12 +49,15 @@ def make_report(rows: Iterable[Row], models: Sequence[str | PathLike[str]] = ())
         What `spanforest.experiments.run` wrote, as `RowFile` reads it.
     models : sequence of path, default=()
         Files of `spanforest.persistence.save` whose label graphs are shown.
+    graphs : sequence of LabelGraph or NoLabelGraph, default=()
+        More label graphs, of `fit_label_graphs`.
 
     Returns
     -------
     str
         The page. Each protocol has a section; of results under different settings,
-        those with most results are shown, and it is said what was left out.
+        those with most results are shown, a quick run only if there is no other, and
+        it is said what was left out.
 
     Raises
     ------
@@ -72,16 +80,16 @@ def make_report(rows: Iterable[Row], models: Sequence[str | PathLike[str]] = ())
     (4, True)
     """
     runs = find_runs(rows)
-    graphs = [LabelGraph.read(Path(path)) for path in models]
+    graphs = [*graphs, *(read_label_graph(Path(path)) for path in models)]
     panels: list[Panel] = []
     sections = [_data_section(runs)]
     sections += [protocol_section(run, panels) for run in runs]
-    sections += [_graph_section(graphs)] if graphs else []
+    sections += [graph_section(graphs)] if graphs else []
     style, script = _resource("page.css"), _resource("page.js")
     datasets, methods = _datasets(runs), _methods(runs)
     summary = f"{count(len(datasets), 'data set')}, {count(len(methods), 'method')}"
     return Template(_resource("page.html")).substitute(
-        title=element("title", f"spanforest: {summary}")[7:-8],
+        title=together([f"spanforest: {summary}"]),
         heading="Random graph ensembles: results",
         version=__version__,
         style=style,
@@ -89,7 +97,7 @@ def make_report(rows: Iterable[Row], models: Sequence[str | PathLike[str]] = ())
         script=script,
         script_hash=_hash(script),
         facts=_facts(runs),
-        contents=_contents(runs, graphs),
+        contents=_contents(runs, has_graphs=bool(graphs)),
         body=together(sections),
         data=script_data(panels),
     )
@@ -175,13 +183,13 @@ def _failure_list(runs: Sequence[Run]) -> Html | None:
     return element("section", title, element("ul", *items), class_="failures")
 
 
-def _contents(runs: Sequence[Run], graphs: Sequence[LabelGraph]) -> Html:
+def _contents(runs: Sequence[Run], *, has_graphs: bool) -> Html:
     links = [("data", "Data sets")]
     for run in runs:
         protocol = run.settings.protocol
         title = PROTOCOL_TITLES.get(protocol, protocol)
         links.append((section_id(run, "protocol"), title))
-    links += [("graphs", "Label graphs")] if graphs else []
+    links += [("graphs", "Label graphs")] if has_graphs else []
     items = (element("li", element("a", text, href=f"#{id_}")) for id_, text in links)
     return element("nav", element("ul", *items), aria_label="Contents")
 
@@ -195,32 +203,3 @@ def _data_section(runs: Sequence[Run]) -> Html:
         html_table(layout.blocks[0], "data"),
         notes_list(layout.notes),
     )
-
-
-def _graph_section(graphs: Sequence[LabelGraph]) -> Html:
-    parts = [element("h2", "Label graphs", id="graphs")]
-    for number, graph in enumerate(graphs):
-        label = f"graph-{number}"
-        n_edges = len(graph.couplings.strength)
-        made_of = (
-            f"{graph.model}: {count(n_edges, 'edge')} over "
-            f"{count(len(graph.label_names), 'label')}, of "
-            f"{count(graph.n_graphs, 'graph')}. The wider an edge, the more its two "
-            "labels depend on each other."
-        )
-        if graph.frequencies is None:
-            made_of += " The file does not tell how frequent the labels are."
-        picture = element(
-            "img",
-            src=graph.image(),
-            alt=f"The label graph of {graph.name}; its strongest edges are in the "
-            "table below.",
-        )
-        table = html_table(graph.strongest(), label)
-        parts += [
-            element("h3", graph.name, id=label),
-            element("p", made_of),
-            scroll_box(picture, label, "card"),
-            element("details", element("summary", "The strongest edges"), table),
-        ]
-    return element("section", *parts)

@@ -11,27 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spanforest.experiments import RankComparison, display_name
-from spanforest.report._html import Html, element
+from spanforest.report._html import (
+    WIDTH,
+    Html,
+    element,
+    text_lines,
+    text_width,
+    wrapped,
+)
 
 ALPHA = 0.05
-AXIS, AXIS_LENGTH = 66, 300  # height of the axis, and its length
-BAR_GAP, LINE_GAP = 9, 24
-LETTER = 7.5  # a generous width, so that names fit in any typeface
+AXIS = 62  # its height
+BAR_GAP = 9
+MOST_LETTERS = 10  # in a line of a name
 
 
-def groups(
-    ranks: NDArray[np.float64], p_values: NDArray[np.float64], alpha: float = ALPHA
-) -> list[tuple[int, int]]:
+def groups(p_values: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Give the largest groups of methods that the test does not tell apart.
 
     Parameters
     ----------
-    ranks : ndarray of shape (n_methods,)
-        Average ranks, lowest first.
     p_values : ndarray of shape (n_methods, n_methods)
-        In the same order.
-    alpha : float, default=0.05
-        Pairs whose p-value is below it differ.
+        Of each pair, the methods in the order of their average ranks: they fall with
+        the distance. Pairs whose p-value is below 0.05 differ.
 
     Returns
     -------
@@ -41,14 +43,13 @@ def groups(
     Examples
     --------
     >>> import numpy as np
-    >>> p_values = np.array([[1.0, 0.3, 0.01], [0.3, 1.0, 0.2], [0.01, 0.2, 1.0]])
-    >>> groups(np.array([1.0, 2.0, 3.0]), p_values)
+    >>> groups(np.array([[1.0, 0.3, 0.01], [0.3, 1.0, 0.2], [0.01, 0.2, 1.0]]))
     [(0, 1), (1, 2)]
     """
     found: list[tuple[int, int]] = []
-    for first in range(len(ranks)):
+    for first, row in enumerate(p_values):
         last = first
-        while last + 1 < len(ranks) and (p_values[first, last + 1] >= alpha):
+        while last + 1 < len(row) and row[last + 1] >= ALPHA:
             last += 1
         if last > first and (not found or last > found[-1][1]):
             found.append((first, last))
@@ -63,6 +64,10 @@ class _Method(NamedTuple):
     def name(self) -> str:
         return display_name(self.key)
 
+    @property
+    def lines(self) -> list[str]:
+        return wrapped(self.name, MOST_LETTERS)
+
 
 class _Frame(NamedTuple):
     """Where the axis begins and ends; the names stand on both sides of it."""
@@ -70,11 +75,20 @@ class _Frame(NamedTuple):
     left: float
     right: float
     n_methods: int
+    ranks: float  # the room for the number of a rank
+    line_gap: float
 
     @classmethod
-    def around(cls, methods: Sequence[_Method]) -> "_Frame":
-        margin = 60 + LETTER * max(len(method.name) for method in methods)
-        return cls(margin, margin + AXIS_LENGTH, len(methods))
+    def around(cls, left: Sequence[_Method], right: Sequence[_Method]) -> "_Frame":
+        n_methods = len(left) + len(right)
+        ranks = text_width(f"{n_methods:.2f}") + 4
+        margins = [
+            13 + ranks + max(text_width(line) for m in side for line in m.lines)
+            for side in (left, right)
+        ]
+        n_lines = max(len(method.lines) for method in (*left, *right))
+        line_gap = 8.0 + 14 * n_lines
+        return cls(margins[0], WIDTH - margins[1], n_methods, ranks, line_gap)
 
     @property
     def unit(self) -> float:
@@ -87,33 +101,31 @@ class _Frame(NamedTuple):
 def rank_diagram(comparison: RankComparison) -> Html:
     """Draw average ranks; bars join methods that Nemenyi's test does not tell apart."""
     order = np.argsort(comparison.average_ranks, kind="stable")
-    ranks = comparison.average_ranks[order]
-    joined = groups(ranks, comparison.nemenyi[np.ix_(order, order)])
+    joined = groups(comparison.nemenyi[np.ix_(order, order)])
     methods = [
-        _Method(comparison.methods[number], rank)
-        for number, rank in zip(order, ranks.tolist(), strict=True)
+        _Method(comparison.methods[number], float(comparison.average_ranks[number]))
+        for number in order
     ]
-    frame = _Frame.around(methods)
-    first_line = AXIS + 22 + BAR_GAP * len(joined)
     n_left = (len(methods) + 1) // 2
+    left, right = methods[:n_left], methods[: n_left - 1 : -1]
+    frame = _Frame.around(left, right)
+    first_line = AXIS + 22 + BAR_GAP * len(joined)
     parts = [*_axis(frame), *_critical_difference(comparison, frame)]
-    for number, method in enumerate(methods[:n_left]):
-        parts += _name(method, frame, first_line + LINE_GAP * number, is_left=True)
-    for number, method in enumerate(reversed(methods[n_left:])):
-        parts += _name(method, frame, first_line + LINE_GAP * number, is_left=False)
+    for side in (left, right):
+        for number, method in enumerate(side):
+            y = first_line + frame.line_gap * number
+            parts += _name(method, frame, y, is_left=side is left)
     for number, (first, last) in enumerate(joined):
         y = AXIS + 14 + BAR_GAP * number
-        begin, end = frame.x(ranks[first]) - 4, frame.x(ranks[last]) + 4
+        begin, end = frame.x(methods[first].rank) - 4, frame.x(methods[last].rank) + 4
         parts.append(element("path", d=f"M{begin:.1f} {y}H{end:.1f}", class_="bar"))
-    width = f"{frame.left + frame.right:.0f}"
-    height = first_line + LINE_GAP * (n_left - 1) + 12
+    height = first_line + frame.line_gap * (n_left - 0.5) + 2
     return element(
         "svg",
         *parts,
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
+        viewBox=f"0 0 {WIDTH} {height:.0f}",
         role="img",
+        class_="diagram",
         aria_label=_spoken(comparison, methods, joined),
     )
 
@@ -124,7 +136,9 @@ def _axis(frame: _Frame) -> list[Html]:
     for rank in range(1, frame.n_methods + 1):
         x = f"{frame.x(rank):.1f}"
         parts.append(element("path", d=f"M{x} {AXIS}v-5", class_="axis"))
-        parts.append(element("text", str(rank), x=x, y=AXIS - 15, class_="x-tick"))
+        if rank % 2 or frame.unit > 16:  # room for two figures
+            text = element("text", str(rank), x=x, y=AXIS - 14, class_="x-tick")
+            parts.append(text)
     return parts
 
 
@@ -141,18 +155,16 @@ def _critical_difference(comparison: RankComparison, frame: _Frame) -> list[Html
 
 def _name(method: _Method, frame: _Frame, y: float, *, is_left: bool) -> list[Html]:
     x = f"{frame.x(method.rank):.1f}"
-    end = frame.left - 12 if is_left else frame.right + 12
-    rank = f"{method.rank:.2f}"
+    end, away, anchor = frame.right + 8, 1, None
+    if is_left:
+        end, away, anchor = frame.left - 8, -1, "left"
+    at_rank = end + 5 * away
+    at_name = at_rank + frame.ranks * away
     return [
         element("path", d=f"M{x} {AXIS}V{y}H{end:.1f}", class_="elbow"),
         element("circle", cx=x, cy=AXIS, r=3.5, class_=f"dot dot-{method.key}"),
-        element(
-            "text",
-            f"{method.name}  {rank}" if is_left else f"{rank}  {method.name}",
-            x=f"{end + (-6 if is_left else 6):.1f}",
-            y=y,
-            class_="left" if is_left else None,
-        ),
+        text_lines([f"{method.rank:.2f}"], f"{at_rank:.1f}", y, class_=anchor),
+        text_lines(method.lines, f"{at_name:.1f}", y, class_=anchor),
     ]
 
 

@@ -1,15 +1,16 @@
 """What the page says about one protocol: scores, curves, ranks, time and training."""
 
 import re
-from collections.abc import Sequence
 
 from spanforest.experiments import (
     MEASURES,
+    PerformanceTable,
     compare_ranks,
     display_name,
     learning_curves,
     performance_table,
 )
+from spanforest.experiments._render import Block
 from spanforest.report._collect import (
     Run,
     gap_block,
@@ -19,7 +20,7 @@ from spanforest.report._collect import (
 from spanforest.report._curves import Panel, panel_figure
 from spanforest.report._html import Html, element
 from spanforest.report._ranks import rank_diagram
-from spanforest.report._tables import html_table, notes_list, scroll_box
+from spanforest.report._tables import html_table, notes_list
 
 PROTOCOL_TITLES = {"paper": "The paper's protocol", "tuned": "Tuned protocol"}
 _EXPLANATIONS = {
@@ -133,7 +134,6 @@ def _curves(run: Run, panels: list[Panel]) -> list[Html | None]:
 
 
 def _ranks(run: Run) -> list[Html | None]:
-    heading = element("h3", "Average ranks", id=section_id(run, "ranks"))
     if len(run.datasets) < 2 or len(run.methods) < 3:
         return []
     explanation = element(
@@ -141,75 +141,78 @@ def _ranks(run: Run) -> list[Html | None]:
         "Methods ranked on each data set, 1 for the best, and averaged. Bars join "
         "those that Nemenyi's test does not tell apart at the level of 5 %.",
     )
+    table = performance_table(run.folds, run.settings.protocol)
     diagrams = []
     for number, measure in enumerate(MEASURES):
-        try:
-            parts = _rank_parts(run, measure)
-        except ValueError:
-            parts = _no_ranks(
-                measure,
-                "fewer than 3 methods have a score of all folds on every data set.",
-            )
-        except ImportError as error:
-            parts = _no_ranks(measure, str(error))
-        diagrams.append(_of_measure(number, *parts))
+        label = section_id(run, "ranks", measure)
+        heading = element("h4", display_name(measure), id=label)
+        diagrams.append(_of_measure(number, heading, *_ranking(run, table, measure)))
+    heading = element("h3", "Average ranks", id=section_id(run, "ranks"))
     return [heading, explanation, *diagrams]
 
 
-def _no_ranks(measure: str, reason: str) -> Sequence[Html | None]:
-    notice = element("p", f"No comparison: {reason}", class_="notice")
-    return element("h4", display_name(measure)), notice
-
-
-def _rank_parts(run: Run, measure: str) -> Sequence[Html | None]:
-    comparison = compare_ranks(run.folds, measure, run.settings.protocol)
+def _ranking(run: Run, table: PerformanceTable, measure: str) -> list[Html | None]:
+    whole = [
+        method
+        for method in table.methods
+        if all(table.cell(measure, each, method).rank for each in table.datasets)
+    ]
+    if len(whole) < 3:
+        return _no_ranking(
+            "fewer than 3 methods have a score of all folds on every data set."
+        )
+    try:
+        comparison = compare_ranks(run.folds, measure, run.settings.protocol)
+    except ImportError as error:
+        return _no_ranking(str(error))
     layout = comparison.layout()
     label = section_id(run, "ranks", measure)
-    return (
-        element("h4", display_name(measure), id=label),
-        scroll_box(rank_diagram(comparison), label, "diagram"),
+    return [
+        rank_diagram(comparison),
         element(
             "details",
             element("summary", "Ranks in numbers"),
             html_table(layout.blocks[0], label),
         ),
         notes_list(layout.notes),
-    )
-
-
-def _training(run: Run) -> list[Html | None]:
-    return [*_seconds(run), *_gaps(run), _parameters(run)]
-
-
-def _seconds(run: Run) -> list[Html]:
-    block = seconds_block(run)
-    if block is None:
-        return []
-    label = section_id(run, "seconds")
-    return [
-        element("h3", "Seconds", id=label),
-        element(
-            "p",
-            "Mean of a fold: training, and predicting as the second value. MVE, AMM "
-            "and MAM come from one training.",
-        ),
-        html_table(block, label, second="predicting"),
     ]
 
 
-def _gaps(run: Run) -> list[Html]:
-    block = gap_block(run)
-    if block is None:
-        return []
-    label = section_id(run, "gaps")
+def _no_ranking(reason: str) -> list[Html | None]:
+    return [element("p", f"No comparison: {reason}", class_="notice")]
+
+
+def _training(run: Run) -> list[Html | None]:
     return [
-        element("h3", "Duality gaps", id=label),
-        element(
-            "p",
+        *_titled(
+            run,
+            "Seconds",
+            "Mean of a fold: training, and predicting as the second value. MVE, AMM "
+            "and MAM come from one training.",
+            seconds_block(run),
+            second="predicting",
+        ),
+        *_titled(
+            run,
+            "Duality gaps",
             "How far training was from its optimum at most, in per cent of the dual "
             "objective: the largest of all members and folds.",
+            gap_block(run),
         ),
-        html_table(block, label),
+        _parameters(run),
+    ]
+
+
+def _titled(
+    run: Run, title: str, explanation: str, block: Block | None, second: str = "paper"
+) -> list[Html]:
+    if block is None:
+        return []
+    label = section_id(run, title.lower())
+    return [
+        element("h3", title, id=label),
+        element("p", explanation),
+        html_table(block, label, second),
     ]
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from spanforest.experiments._render import Block, Entry, Line
 from spanforest.report._html import Html, element, together
 
-_MANY = 10  # columns; tables with more are set smaller in print
+_WIDE = 5  # columns; tables with more have their lines stacked on a phone
+_MANY = 10  # tables with more are set smaller in print
 _LONG = 300  # letters; an unfinished run has a place for every cell
 
 
@@ -30,7 +31,7 @@ def html_table(block: Block, label: str, second: str = "paper") -> Html:
     <div class="scroll" role="region" tabindex="0" aria-labelledby="scores">
     <table class="sortable" aria-labelledby="scores">
     ...
-    <td data-value="80.5"><strong>80.5<small>±1.4</small></strong><span
+    <td data-name="MAM" data-value="80.5"><strong>80.5<small>±1.4</small></strong><span
     class="second"><span class="unseen"> paper </span>80.1</span></td>
     ...
     """
@@ -50,25 +51,23 @@ def html_table(block: Block, label: str, second: str = "paper") -> Html:
     )
 
     def lines(group: Sequence[Line]) -> list[Html]:
-        return [_line(line, second, are_text) for line in group]
+        return [_line(line, block.header, second, are_text) for line in group]
+
+    limits = {"sortable": 0, "wide": _WIDE, "many": _MANY}
+    kinds = [kind for kind, most in limits.items() if len(block.header) > most]
 
     table = element(
         "table",
         element("thead", head),
         element("tbody", *lines(block.lines)),
         element("tfoot", *lines(block.footer)) if block.footer else None,
-        class_="sortable many" if len(block.header) > _MANY else "sortable",
+        class_=" ".join(kinds),
         aria_labelledby=label,
     )
-    return scroll_box(table, label)
-
-
-def scroll_box(content: Html, label: str, kind: str = "") -> Html:
-    """Give a box in which wide content scrolls, also by keyboard."""
     return element(
         "div",
-        content,
-        class_=f"scroll {kind}".strip(),
+        table,
+        class_="scroll",
         role="region",
         tabindex=0,
         aria_labelledby=label,
@@ -91,15 +90,19 @@ def _note(note: str) -> str:
     return element("details", element("summary", text), element("p", places))
 
 
-def _line(line: Line, second: str, are_text: Sequence[bool]) -> Html:
+def _line(
+    line: Line, header: Sequence[str], second: str, are_text: Sequence[bool]
+) -> Html:
     cells = [
-        _cell(entry, second, is_text)
-        for entry, is_text in zip(line.entries, are_text[1:], strict=True)
+        _cell(entry, name, second, is_text)
+        for entry, name, is_text in zip(
+            line.entries, header[1:], are_text[1:], strict=True
+        )
     ]
     return element("tr", element("th", line.name, scope="row"), *cells)
 
 
-def _cell(entry: Entry, second: str, is_text: bool) -> Html:
+def _cell(entry: Entry, name: str, second: str, is_text: bool) -> Html:
     value: str = entry.value
     if entry.spread:
         value = together([entry.value, element("small", entry.spread)])
@@ -109,7 +112,13 @@ def _cell(entry: Entry, second: str, is_text: bool) -> Html:
         unseen = element("span", f" {second} ", class_="unseen")
         parts.append(element("span", unseen, entry.paper_text, class_="second"))
     number = entry.value if _is_number(entry.value) else None
-    return element("td", *parts, class_="text" if is_text else None, data_value=number)
+    return element(
+        "td",
+        *parts,
+        class_="text" if is_text else None,
+        data_name=name,
+        data_value=number,
+    )
 
 
 def _is_text(column: Sequence[Entry]) -> bool:

@@ -1,0 +1,166 @@
+"""Label graphs of the data sets of a run: small ensembles, fitted for the page.
+
+Rows hold no model. What they hold is how the ensembles of the run were set up, and the
+data sets are to be had by name.
+"""
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from spanforest._progress import track
+from spanforest.datasets import drop_degenerate, list_datasets, load_dataset
+from spanforest.diagnostics import edge_couplings, label_frequencies, relative_gaps
+from spanforest.experiments import Row, display_name
+from spanforest.experiments._inputs import Fold
+from spanforest.experiments._methods import LEARNERS, Effort
+from spanforest.experiments._paper import DATASETS, in_order
+from spanforest.experiments._protocols import PROTOCOLS
+from spanforest.experiments._tables import ENSEMBLES
+from spanforest.plots import LabelGraphDisplay
+from spanforest.report._collect import Run, count, find_runs, parameter_text
+from spanforest.report._label_graph import LabelGraph, NoLabelGraph
+
+N_TREES = 20
+MOST_LABELS = 60  # more cannot be read on one circle
+MOST_EXAMPLES = 1000  # a few seconds for a data set
+
+
+class _Recipe(NamedTuple):
+    """How the ensembles of a run were set up on one data set."""
+
+    dataset: str
+    protocol: str
+    params: dict[str, Any]  # those of most folds
+    seed: int
+
+
+def fit_label_graphs(
+    rows: Iterable[Row],
+    data_home: str | os.PathLike[str] | None = None,
+    *,
+    verbose: bool = False,
+) -> tuple[LabelGraph | NoLabelGraph, ...]:
+    """Fit an ensemble to each data set of a run, for its label graph.
+
+    It has 20 trees, the kernel and parameters that the run chose in most folds, and at
+    most 1000 examples: a few seconds for a data set. Where a data set was run under
+    both protocols, those of the tuned one count. Nothing is fetched from a network.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        As for `make_report`.
+    data_home : path or None, default=None
+        The folder of the data sets. None stands for the environment variable
+        ``SPANFOREST_DATA``.
+    verbose : bool, default=False
+        Show progress on a terminal.
+
+    Returns
+    -------
+    tuple of LabelGraph or NoLabelGraph
+        One for each data set on which the ensembles succeeded: for `make_report`. A
+        data set that is not to be had, or has more than 60 labels, gives the reason.
+
+    Raises
+    ------
+    ValueError
+        If no row is a result.
+
+    Examples
+    --------
+    >>> from spanforest.report import fit_label_graphs
+    >>> row = {"kind": "fold", "protocol": "paper", "dataset": "my_data", "fold": 0,
+    ...        "method": "mam", "seed": 0, "n_folds": 5, "n_trees": 60,
+    ...        "params": {"C": 1.0}}
+    >>> fit_label_graphs([row])
+    (NoLabelGraph(name='my_data', reason='not a data set that is known by name.'),)
+    """
+    recipes = {
+        recipe.dataset: recipe for run in find_runs(rows) for recipe in _recipes(run)
+    }
+    graphs = (_graph(recipes[name], data_home) for name in in_order(recipes, DATASETS))
+    return tuple(track(graphs, len(recipes), "label graphs", verbose=verbose))
+
+
+def _recipes(run: Run) -> Iterator[_Recipe]:
+    if run.settings.protocol not in PROTOCOLS:
+        return
+    for dataset in run.datasets:
+        chosen = Counter(
+            tuple(sorted(row["params"].items()))
+            for row in run.folds
+            if row["dataset"] == dataset and row["method"] in ENSEMBLES
+            if row.get("error") is None and row.get("params")
+        )
+        if chosen:
+            [(params, _)] = chosen.most_common(1)
+            seed = run.settings.seeds[0]
+            yield _Recipe(dataset, run.settings.protocol, dict(params), seed)
+
+
+def _graph(
+    recipe: _Recipe, data_home: str | os.PathLike[str] | None
+) -> LabelGraph | NoLabelGraph:
+    name = display_name(recipe.dataset)
+    reason = _obstacle(recipe.dataset, data_home)
+    if reason:
+        return NoLabelGraph(name, reason)
+    try:
+        dataset = drop_degenerate(load_dataset(recipe.dataset, data_home))
+    except (OSError, ValueError) as error:
+        return NoLabelGraph(name, str(error))
+    drawn = np.random.default_rng(0).permutation(dataset.n_samples)[:MOST_EXAMPLES]
+    train = np.sort(drawn)
+    # nothing is tested, but a scaler wants an example
+    fold = Fold(dataset, train, train[:1], PROTOCOLS[recipe.protocol].scaling)
+    effort = Effort(n_trees=N_TREES)
+    ensemble, inputs = LEARNERS["ensemble"](fold, recipe.params, effort, recipe.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the page tells the gap
+        ensemble.fit(inputs.train, fold.Y.train)
+    couplings = edge_couplings(ensemble, inputs.train, fold.Y.train)
+    frequencies = label_frequencies(dataset.Y)
+    display = LabelGraphDisplay(couplings, frequencies, dataset.label_names or None)
+    examples = count(len(train), "example")
+    if len(train) < dataset.n_samples:
+        examples = f"{len(train)} of {dataset.n_samples} examples"
+    made_of = (
+        f"Fitted for this page: {N_TREES} trees, {_settings(recipe.params)}, "
+        f"{examples}; duality gap at most {100 * relative_gaps(ensemble).max():.1f} %."
+    )
+    return LabelGraph(name, made_of, display)
+
+
+def _settings(params: Row) -> str:
+    """Give the parameters, and the kernel by its name.
+
+    Examples
+    --------
+    >>> _settings({"C": 3.0, "width": 0.5}), _settings({"C": 3.0, "width": None})
+    ('C=3, Gaussian kernel (width 0.5)', "C=3, the data set's own kernel")
+    """
+    width = params.get("width")
+    kernel = "the data set's own kernel"
+    if width is not None:
+        kernel = f"Gaussian kernel (width {width:g})"
+    others = {key: value for key, value in params.items() if key != "width"}
+    return f"{parameter_text(others)}, {kernel}"
+
+
+def _obstacle(name: str, data_home: str | os.PathLike[str] | None) -> str:
+    """Say why a data set gives no label graph, as far as is seen without loading it."""
+    known = {known.name: known for known in list_datasets(data_home)}.get(name)
+    if known is None:
+        return "not a data set that is known by name."
+    if known.n_labels > MOST_LABELS:
+        return f"{known.n_labels} labels, more than the {MOST_LABELS} that are drawn."
+    if known.source in ("", "OpenML"):
+        return "its data are not here; name their folder, or set SPANFOREST_DATA."
+    return ""
