@@ -1,17 +1,24 @@
 """Rows, inputs, protocols and the run: nothing is lost, repeated, or learned twice."""
 
+import errno
 import gc
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import time
+import venv
 from collections import Counter
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib import Parallel, delayed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -24,10 +31,13 @@ from spanforest.experiments import (
     _circumstances,
     _inputs,
     _protocols,
+    _rows,
     _run,
     identity,
+    performance_table,
     run,
 )
+from spanforest.experiments._folds import select_folds
 from spanforest.experiments._inputs import Fold
 from spanforest.experiments._methods import (
     LEARNERS,
@@ -202,6 +212,65 @@ def test_the_last_row_of_one_identity_counts(tmp_path):
 
     assert file.read() == [{**row, "error": None}, {**row, "fold": 1}]
     assert len(file.path.read_text().splitlines()) == 3
+
+
+def test_of_rows_with_one_identity_the_one_that_was_finished_last_counts(tmp_path):
+    fold = {"kind": "fold", "protocol": "paper", "dataset": "yeast", "method": "svm"}
+    fold |= {"fold": 0, "seed": 0, "n_folds": 5, "quick": False}
+    early = {**fold, "finished": "2026-01-01", "error": None}
+    late = {**fold, "finished": "2026-01-02", "error": "ValueError: no"}
+    for number, rows in enumerate(([early, late], [late, early])):
+        file = RowFile(tmp_path / f"{number}.jsonl")
+        file.append(rows)
+        assert file.read() == [late]
+        assert select_folds(rows, "paper")[1] == [late]
+
+
+def test_a_file_is_locked_against_other_runs_but_not_against_its_own(tmp_path):
+    pytest.importorskip("fcntl", reason="only Unix has these locks")
+    path = tmp_path / "new" / "rows.jsonl"
+    mine, other = RowFile(path), RowFile(path)
+    with mine.locked(), mine.locked():
+        mine.append([{"fold": 0}])
+        with pytest.raises(BlockingIOError, match=re.escape(str(path.parent))):
+            other.locked().__enter__()
+    with other.locked():
+        assert other.read() == [{"fold": 0}]
+
+
+def test_a_process_that_was_killed_leaves_no_lock(tmp_path):
+    pytest.importorskip("fcntl", reason="only Unix has these locks")
+    code = (
+        "import sys, time\n"
+        "from spanforest.experiments._rows import RowFile\n"
+        "with RowFile(sys.argv[1]).locked():\n"
+        "    print('locked', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    file = rows_at(tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(file.path)], stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout.readline() == "locked\n"
+        with pytest.raises(BlockingIOError), file.locked():
+            pass
+        process.kill()
+    with file.locked():
+        file.append([{"fold": 0}])
+
+
+def test_where_files_cannot_be_locked_a_run_goes_on(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    fcntl = pytest.importorskip("fcntl", reason="only Unix has these locks")
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with rows_at(tmp_path).locked(), rows_at(tmp_path).locked():
+        pass
+    monkeypatch.setattr(_rows, "fcntl", None)
+    with rows_at(tmp_path).locked(), rows_at(tmp_path).locked():
+        pass
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, {1}, np.int64(1)])
@@ -440,7 +509,33 @@ def test_every_family_is_chosen_by_one_of_its_learners(protocol):
     for name, family in protocol.families.items():
         assert protocol.learners[family.learner] == name
         points = [json.dumps(each, sort_keys=True) for each in family.candidates]
-        assert 1 <= len(points) == len(set(points)) <= 16
+        assert 1 <= len(points) == len(set(points))
+
+
+def test_every_tuned_method_chooses_for_itself_among_as_many_candidates():
+    assert {name: name for name in TUNED.learners} == dict(TUNED.learners)
+    assert {len(family.candidates) for family in TUNED.families.values()} == {12}
+
+
+def test_whatever_can_use_a_kernel_tries_the_same_kernels():
+    without = {"adaboost", "forest", "boomer", "mlknn"}  # trees, rules, neighbours
+    for name, family in TUNED.families.items():
+        widths = Counter(each.get("width", "none") for each in family.candidates)
+        wanted = {"none": 12} if name in without else {None: 3, 0.5: 3, 1.0: 3, 2.0: 3}
+        assert widths == wanted, name
+
+
+@pytest.mark.parametrize("kind", ["dense", "kernel"])
+def test_mtl_is_given_kernels_when_it_is_tuned_and_features_in_the_paper(kind):
+    fold = make_fold(kind)
+    setup = LEARNERS["mtl"]
+    for width in (None, 1.0):
+        inputs = setup(fold, {"gamma": 1.0, "width": width}, TINY, 0).inputs
+        for found, wanted in zip(inputs, fold.explicit_features(width), strict=True):
+            assert_array_equal(found, wanted)
+    inputs = setup(fold, {"gamma": 1.0}, TINY, 0).inputs
+    for found, wanted in zip(inputs, fold.features, strict=True):
+        assert_array_equal(found, wanted)
 
 
 CASES = [
@@ -508,6 +603,38 @@ def test_peers_learn_what_can_be_learned(learner):
     check_that_it_learns(learner)
 
 
+@pytest.mark.slow
+def test_peers_work_in_an_environment_of_their_own(tmp_path):
+    # BOOMER wants older packages than the rest of the tests are run with
+    root = Path(__file__).parents[1]
+    venv.create(tmp_path / "peers", with_pip=True)
+    python = tmp_path / "peers" / "bin" / "python"
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+    def call(*args):
+        return subprocess.run(
+            [python, "-m", *args],
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+
+    wanted = (f"{root}[peers]", "pytest", "hypothesis")
+    installed = call("pip", "install", "--quiet", *wanted)
+    if installed.returncode:
+        reason = (installed.stderr.strip().splitlines() or ["no message"])[-1]
+        pytest.skip(f"the extra peers cannot be installed: {reason}")
+
+    tests = "test_peers_run or test_peers_learn"
+    options = ("-q", "-p", "no:cacheprovider", "-k", tests)
+    done = call("pytest", *options, str(Path(__file__).relative_to(root)))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{2 * len(PEERS)} passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
 @pytest.mark.parametrize("learner", ["mmcrf", "ensemble"])
 def test_the_gap_is_zero_where_there_is_nothing_to_learn(learner):
     fold = make_fold()
@@ -563,7 +690,7 @@ def test_an_empty_folder_of_a_name_is_not_an_installed_peer(monkeypatch, tmp_pat
     [
         ({"protocol": "other"}, "protocol must be one of paper, tuned; got 'other'"),
         ({"methods": ("svm", "forest")}, r"are svm, .*, mam; got 'forest'"),
-        ({"methods": ("lstm",), "protocol": "tuned"}, r"ecc, .*; got 'lstm'"),
+        ({"methods": ("lstm",), "protocol": "tuned"}, r"ecc, .*; got 'lstm'\.$"),
         ({"methods": "svm"}, "methods must be a sequence of different names; got"),
         ({"methods": ()}, "methods must be a sequence of different names"),
         ({"datasets": "yeast"}, "datasets must be a sequence of different names"),
@@ -577,6 +704,15 @@ def test_an_empty_folder_of_a_name_is_not_an_installed_peer(monkeypatch, tmp_pat
 def test_what_cannot_be_run_is_refused_at_once(settings, message):
     with pytest.raises(ValueError, match=message):
         Experiment(**settings)
+
+
+def test_a_method_that_is_not_installed_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setattr(_protocols, "_is_installed", lambda _: False)
+    for name in PEERS:
+        with pytest.raises(ValueError, match=rf"got '{name}'\. .*spanforest\[peers\]"):
+            Experiment(methods=("svm", name), protocol="tuned")
+        with pytest.raises(ValueError, match=rf"got '{name}'\.$"):
+            Experiment(methods=(name,))  # of no use to the paper's protocol
 
 
 def test_the_experiment_of_the_paper_is_the_default():
@@ -970,6 +1106,95 @@ def test_tuned_parameters_are_chosen_in_each_fold_on_its_training_part(
     assert candidates[1] != other[1]
 
 
+def change_candidates(monkeypatch, protocol, family, candidates):
+    changed = dict(PROTOCOLS[protocol].families)
+    changed[family] = changed[family]._replace(candidates=candidates)
+    whole = PROTOCOLS[protocol]._replace(families=changed)
+    monkeypatch.setitem(PROTOCOLS, protocol, whole)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_choice_among_other_candidates_is_made_again(
+    tmp_path, fits, monkeypatch, protocol
+):
+    experiment = experiment_of("svm", "mtl", protocol=protocol)
+    old = run(experiment, rows_at(tmp_path))
+    candidates = PROTOCOLS[protocol].families["svm"].candidates
+    fits.clear()
+
+    # a better one among them, and others that are worse: both are another grid
+    change_candidates(monkeypatch, protocol, "svm", ({**candidates[0], "C": 1e-9},))
+    assert [row["method"] for row in experiment.select(rows_at(tmp_path).read())] == [
+        "mtl",
+        "mtl",
+    ]
+    new = run(experiment, rows_at(tmp_path))
+    assert fits.take() == {"svm": 2}
+    assert [row["params"]["C"] for row in new if row["method"] == "svm"] == [1e-9] * 2
+    assert outcomes(row for row in new if row["method"] == "mtl") == outcomes(
+        row for row in old if row["method"] == "mtl"
+    )
+    assert run(experiment, rows_at(tmp_path)) == new
+    assert fits == []
+    assert performance_table(new, protocol) == performance_table(
+        rows_at(tmp_path).read(), protocol
+    )
+
+
+def test_results_stand_if_another_choice_comes_to_the_same(tmp_path, fits, monkeypatch):
+    old = run(experiment_of("svm"), rows_at(tmp_path))
+    candidates = PROTOCOLS["paper"].families["svm"].candidates
+    fits.clear()
+
+    change_candidates(monkeypatch, "paper", "svm", (*candidates, {"C": 1e-9}))
+    new = run(experiment_of("svm"), rows_at(tmp_path))
+
+    assert (new, fits.take()) == (old, {})
+    choices = [row for row in rows_at(tmp_path).read() if row["kind"] == "choice"]
+    assert [len(row["candidates"]) for row in choices] == [3]
+
+
+def test_a_failed_choice_is_made_again_only_for_other_candidates(
+    tmp_path, fits, monkeypatch
+):
+    def fail(name, is_choice):
+        if is_choice:
+            raise ValueError("no such luck")
+
+    fits.fail = fail
+    run(experiment_of("svm"), rows_at(tmp_path))
+    fits.fail = lambda *_: None
+    assert fits.take() == {}
+    assert run(experiment_of("svm"), rows_at(tmp_path))[0]["error"] is not None
+    assert fits == []
+
+    change_candidates(monkeypatch, "paper", "svm", ({"C": 1.0}, {"C": 2.0}))
+    assert run(experiment_of("svm"), rows_at(tmp_path))[0]["error"] is None
+
+
+def test_all_methods_choose_by_the_same_inner_folds(tmp_path, small_run, monkeypatch):
+    splits = {}
+
+    def look(name, fold, params, effort, seed):
+        parts = splits.setdefault(name, {})
+        parts.setdefault(json.dumps(params), []).append((fold._train, fold._test))
+        return 0.5
+
+    monkeypatch.setattr(_run, "fit_and_score", look)
+    monkeypatch.setattr(_run, "_evaluate", lambda *_: [])
+    monkeypatch.setattr(_protocols, "_is_installed", lambda _: True)
+    run(experiment_of(protocol="tuned", n_folds=3), rows_at(tmp_path))
+
+    assert set(splits) == set(TUNED.learners)
+    wanted = next(iter(splits["svm"].values()))
+    assert len(wanted) == 3 * 2  # outer folds, inner folds
+    for by_candidate in splits.values():
+        for found in by_candidate.values():
+            for one, two in zip(found, wanted, strict=True):
+                assert_array_equal(np.concatenate(one), np.concatenate(two))
+                assert len(one[0]) == len(two[0])
+
+
 def test_the_sample_of_the_paper_is_a_tenth_but_not_too_small():
     for n_samples, size in ((1000, 100), (305, 30), (100, 30), (20, 20)):
         dataset = Dataset("any", np.zeros((n_samples, 2), dtype=int))
@@ -1014,6 +1239,69 @@ def test_select_gives_the_rows_of_the_experiment_alone(tmp_path, small_run):
     assert small.select([]) == []
 
 
+def test_comparable_results_are_all_that_a_table_may_hold(tmp_path, small_run):
+    file = rows_at(tmp_path)
+    wanted = run(experiment_of("mtl", "mam", datasets=("small", "words")), file)
+    wanted += run(experiment_of("svm"), file)
+    for changes in ({"n_trees": 2}, {"seed": 1}, {"n_folds": 3}):
+        run(experiment_of("mam", **changes), file)
+    run(experiment_of("mtl", quick=False, n_folds=2), file)
+    run(experiment_of("mtl", protocol="tuned"), file)
+
+    found = experiment_of("mve", datasets=("other",)).select_comparable(file.read())
+
+    assert outcomes(found) == outcomes(wanted)
+
+
+def small_world(dataset, protocol):
+    """Give a Parallel whose processes know one more data set and few candidates."""
+
+    def inside(function, *args):  # goes to the worker as it stands
+        from spanforest.experiments import _run  # the worker's own
+
+        with (
+            mock.patch.object(_run, "load_dataset", return_value=dataset),
+            mock.patch.dict(_run.PROTOCOLS, {protocol.name: protocol}),
+        ):
+            return function(*args)
+
+    class SmallWorld(Parallel):
+        def __call__(self, calls):
+            return super().__call__(
+                delayed(inside)(function, *args) for function, args, _ in calls
+            )
+
+    return SmallWorld
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", TUNED.learners)
+def test_tuned_results_do_not_depend_on_the_number_of_processes(
+    tmp_path, monkeypatch, learner
+):
+    if learner in PEERS:
+        pytest.importorskip(PEERS[learner])
+    family = TUNED.families[learner]
+    few = family._replace(candidates=(family.candidates[0], family.candidates[-1]))
+    protocol = TUNED._replace(families={**TUNED.families, learner: few})
+    monkeypatch.setitem(PROTOCOLS, "tuned", protocol)
+    world = small_world(make_dataset("dense", n_samples=45, n_labels=4), protocol)
+    monkeypatch.setattr(_run, "Parallel", world)
+    experiment = Experiment(
+        ("tiny",), methods_of(learner), "tuned", n_trees=3, quick=True
+    )
+    one = run(experiment, rows_at(tmp_path), n_jobs=1)
+    two = run(experiment, rows_at(tmp_path, "two.jsonl"), n_jobs=2)
+    assert len(one) == experiment.n_rows
+    assert all(row["error"] is None for row in one)
+    assert outcomes(two) == outcomes(one)
+    choices = [
+        [row for row in rows_at(tmp_path, name) if row["kind"] == "choice"]
+        for name in ("rows.jsonl", "two.jsonl")
+    ]
+    assert outcomes(choices[0]) == outcomes(choices[1])
+
+
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
     experiment = Experiment(
@@ -1044,6 +1332,15 @@ def test_a_run_stopped_while_a_row_is_written_ends_in_silence(tmp_path):
 
 
 # Circumstances
+
+
+def test_versions_of_optional_packages_are_given_where_they_are_installed(monkeypatch):
+    versions = {"numpy": "2.3", "mlrl-boomer": "0.12.3"}
+    monkeypatch.setattr(_circumstances, "_version", versions.get)
+    found = _circumstances._constant.__wrapped__()["versions"]
+    assert (found["numpy"], found["mlrl-boomer"]) == ("2.3", "0.12.3")
+    assert "scikit-multilearn-ng" not in found
+    assert found["spanforest"] is None
 
 
 def test_the_commit_is_that_of_the_sources_or_none(tmp_path, monkeypatch):

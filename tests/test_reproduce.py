@@ -95,17 +95,17 @@ def test_the_paper_s_tables_and_figure_are_made(reproduce, small_circles, tmp_pa
     out = tmp_path / "results"
     assert {path.name for path in out.iterdir()} == {
         "rows.jsonl",
-        *(f"table{n}.{kind}" for n in (1, 2) for kind in ("md", "tex", "csv")),
-        *(f"figure1.{kind}" for kind in ("png", "svg")),
+        *(f"table{n}-quick.{kind}" for n in (1, 2) for kind in ("md", "tex", "csv")),
+        *(f"figure1-quick.{kind}" for kind in ("png", "svg")),
     }
     assert all(path.stat().st_size > 100 for path in out.iterdir())
-    assert (out / "figure1.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "figure1-quick.png").read_bytes().startswith(b"\x89PNG")
     for measure in MEASURES:
         for method in ("svm", "mam"):
             printed = f"{TABLE_2[measure]['circle10', method].mean:.1f}"
             assert printed in said
             for kind in ("md", "tex", "csv"):
-                assert printed in (out / f"table2.{kind}").read_text()
+                assert printed in (out / f"table2-quick.{kind}").read_text()
     assert "quick run, not comparable with the paper" in " ".join(said.split())
     assert str(out) in said
 
@@ -118,7 +118,7 @@ def test_tables_hold_the_means_of_the_rows(
     rows = RowFile(tmp_path / "results" / "rows.jsonl").read()
     folds = [row for row in rows if row["kind"] == "fold"]
     assert len(folds) == 4
-    with open(tmp_path / "results" / "table2.csv", newline="") as file:
+    with open(tmp_path / "results" / "table2-quick.csv", newline="") as file:
         lines = list(csv.DictReader(file))
     means = {(line["measure"], line["method"]): float(line["mean"]) for line in lines}
     for measure in MEASURES:
@@ -143,6 +143,116 @@ def test_a_second_run_repeats_nothing_and_says_the_same(
     assert reproduce(*SMALL) == first
     assert fits == []
     assert (tmp_path / "results" / "rows.jsonl").read_bytes() == rows
+
+
+def cells_in(path):
+    """Data sets and methods that a table has numbers for."""
+    with open(path, newline="") as file:
+        return {
+            (line["dataset"], line["method"])
+            for line in csv.DictReader(file)
+            if line["state"] == "value"
+        }
+
+
+def test_a_smaller_run_adds_to_the_tables_and_takes_nothing_away(
+    reproduce, small_circles, no_figures, tmp_path
+):
+    table = tmp_path / "results" / "table2.csv"
+    reproduce("--datasets", "circle10,circle50", "--methods", "mtl", "--folds", "2")
+    both = {("circle10", "mtl"), ("circle50", "mtl")}
+    assert cells_in(table) == both
+
+    _, said, _ = reproduce("--datasets", "circle10", "--methods", "svm", "--folds", "2")
+
+    assert cells_in(table) == {*both, ("circle10", "svm")}
+    assert "Circle50" in said
+
+
+def test_a_quick_run_leaves_the_full_tables_alone(
+    reproduce, small_circles, no_figures, tmp_path
+):
+    out = tmp_path / "results"
+    common = ("--datasets", "circle10", "--folds", "2")
+    reproduce(*common, "--methods", "mtl,svm")
+    full = {path: path.read_bytes() for path in out.glob("table*")}
+    assert len(full) == 6
+
+    reproduce(*common, "--methods", "mtl", "--quick")
+
+    assert {path: path.read_bytes() for path in full} == full
+    assert {path.name for path in out.glob("table*")} == {
+        *(path.name for path in full),
+        *(f"{path.stem}-quick{path.suffix}" for path in full),
+    }
+    assert cells_in(out / "table2-quick.csv") == {("circle10", "mtl")}
+
+
+def test_tables_hold_no_result_of_other_candidates(
+    reproduce, small_circles, no_figures, tmp_path, monkeypatch
+):
+    common = ("--folds", "2", "--methods")
+    reproduce("--datasets", "circle10,circle50", *common, "mtl")
+    paper = PROTOCOLS["paper"]
+    grid = {"mtl": paper.families["mtl"]._replace(candidates=({"gamma": 2.0},))}
+    changed = paper._replace(families={**paper.families, **grid})
+    monkeypatch.setitem(PROTOCOLS, "paper", changed)
+
+    reproduce("--datasets", "circle10", *common, "mtl,svm")
+
+    found = cells_in(tmp_path / "results" / "table2.csv")
+    assert found == {("circle10", "mtl"), ("circle10", "svm")}
+
+
+def test_a_second_run_in_the_same_folder_is_refused_in_one_line(
+    reproduce, small_circles, no_figures, fits, tmp_path
+):
+    pytest.importorskip("fcntl", reason="only Unix has these locks")
+    out = tmp_path / "results"
+    rows = RowFile(out / "rows.jsonl")
+    with rows.locked():
+        rows.path.write_text('{"fold": 0}\n{"fold"')  # it is in the middle of a row
+        code, said, errors = reproduce(*SMALL)
+        assert rows.path.read_text() == '{"fold": 0}\n{"fold"'
+    assert (code, said, fits, len(errors)) == (1, "", [], 1)
+    assert f"another run is writing its results to {out}." in errors[0]
+    assert [path.name for path in out.iterdir()] == ["rows.jsonl"]
+
+    assert reproduce(*SMALL)[0] == 0
+
+
+def test_ctrl_c_while_figures_are_written_leaves_whole_files(
+    reproduce, small_circles, monkeypatch, tmp_path
+):
+    class Figure:
+        def __init__(self, text, stop_at=""):
+            self.text, self.stop_at = text, stop_at
+
+        def savefig(self, path, **_):
+            path.write_text(self.text)
+            if path.suffix == self.stop_at:
+                raise KeyboardInterrupt
+
+    def draw(*figures):
+        pairs = [(f"figure{k}", figure) for k, figure in enumerate(figures)]
+        monkeypatch.setattr(_reproduce, "_figures", lambda *_: iter(pairs))
+
+    out = tmp_path / "results"
+    draw(Figure("old"))
+    assert reproduce(*SMALL)[0] == 0
+    before = {path.name for path in out.iterdir()}
+
+    draw(Figure("new", stop_at=".svg"), Figure("other"))
+    code, _, errors = reproduce(*SMALL)
+
+    assert code == 130
+    assert errors == [
+        f"spanforest: stopped; 4 of 4 results are in {out / 'rows.jsonl'}. The same "
+        "command goes on from there."
+    ]
+    assert {path.name for path in out.iterdir()} == before
+    assert (out / "figure0-quick.png").read_text() == "new"
+    assert (out / "figure0-quick.svg").read_text() == "old"
 
 
 def test_names_may_be_written_as_one_likes(
@@ -203,7 +313,7 @@ def test_without_any_data_set_nothing_is_written(reproduce, small_circles, tmp_p
     ("args", "message"),
     [
         (("--datasets", "circle10,mnist"), "circle10, .*; got 'mnist'"),
-        (("--methods", "svm,lstm"), "svm, bagging, .*; got 'lstm'"),
+        (("--methods", "svm,lstm"), r"svm, bagging, .*; got 'lstm'\. See"),
         (("--methods", "forest"), "protocol 'paper' .*; got 'forest'"),
         (("--protocol", "fast"), "'fast' is not one of"),
         (("--methods", " , "), "names with commas"),
@@ -295,7 +405,7 @@ def test_without_matplotlib_the_tables_are_still_made(
         '"spanforest[experiments]"'
     ]
     assert "MAM" in said
-    assert (tmp_path / "results" / "table2.md").exists()
+    assert (tmp_path / "results" / "table2-quick.md").exists()
 
 
 def test_ranks_need_something_to_compare(reproduce, small_circles, no_figures):
@@ -322,8 +432,8 @@ def test_tuned_methods_are_ranked(reproduce, small_circles, tmp_path):
     figures = ["figure1", *(f"critical-difference-{measure}" for measure in MEASURES)]
     assert {path.name for path in out.iterdir()} == {
         "rows.jsonl",
-        *(f"{stem}-tuned.{kind}" for stem in stems for kind in ("md", "tex", "csv")),
-        *(f"{stem}-tuned.{kind}" for stem in figures for kind in ("png", "svg")),
+        *(f"{s}-tuned-quick.{kind}" for s in stems for kind in ("md", "tex", "csv")),
+        *(f"{s}-tuned-quick.{kind}" for s in figures for kind in ("png", "svg")),
     }
     assert said.count("Friedman's test") == 3
     choices = [row for row in RowFile(out / "rows.jsonl") if row["kind"] == "choice"]

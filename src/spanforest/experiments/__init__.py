@@ -1,13 +1,12 @@
 """The paper's experiment: rows of results, tables and ranks made from them."""
 
+from spanforest.experiments._dataset_table import DatasetTable, dataset_table
 from spanforest.experiments._paper import MEASURES, display_name
 from spanforest.experiments._ranks import RankComparison, compare_ranks
 from spanforest.experiments._rows import Row, RowFile, identity
 from spanforest.experiments._run import Experiment, run
 from spanforest.experiments._tables import (
-    DatasetTable,
     PerformanceTable,
-    dataset_table,
     learning_curves,
     performance_table,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGES = ("spanforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
+_OPTIONAL = ("mlrl-boomer", "scikit-multilearn-ng")  # named where they are installed
 
 
 def circumstances() -> dict[str, Any]:
@@ -26,10 +27,12 @@ def circumstances() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _constant() -> dict[str, Any]:
+    optional = {name: _version(name) for name in _OPTIONAL}
     return {
         "versions": {
             "python": platform.python_version(),
             **{name: _version(name) for name in _PACKAGES},
+            **{name: found for name, found in optional.items() if found is not None},
         },
         "commit": _commit(),
         "machine": {

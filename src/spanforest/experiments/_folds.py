@@ -1,11 +1,13 @@
 """Which rows of an experiment a table is made of.
 
 A row is a dictionary, one line of ``rows.jsonl``. Rows of an unknown kind are ignored;
-where a fold was run again the success that finished last counts.
+where a fold was run again the `latest` row counts.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+
+from spanforest.experiments._rows import latest
 
 __all__ = ["Row", "Settings", "select_folds"]
 
@@ -78,16 +80,11 @@ def select_folds(rows: Iterable[Row], protocol: str) -> tuple[Settings, list[Row
                 f"{', '.join(map(str, sorted(values)))}. Pass the rows of one of them."
             )
         common[key] = values.pop() if values else None
-    latest: dict[tuple[str, str, int, int], Row] = {}
-    for row in chosen:
-        fold = row["dataset"], row["method"], row["seed"], row["fold"]
-        if fold not in latest or _merit(row) > _merit(latest[fold]):
-            latest[fold] = row
     seeds = tuple(sorted({row["seed"] for row in chosen}))
     common["quick"] = bool(common["quick"])
     settings = Settings(protocol, seeds=seeds, **common)
-    return settings, [latest[fold] for fold in sorted(latest)]
+    return settings, sorted(latest(chosen, _place), key=_place)
 
 
-def _merit(row: Row) -> tuple[bool, str]:
-    return row.get("error") is None, row.get("finished") or ""
+def _place(row: Row) -> tuple[str, str, int, int]:
+    return row["dataset"], row["method"], row["seed"], row["fold"]

@@ -209,7 +209,10 @@ def _adaboost(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
 
 
 def _mtl(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
-    return Setup(MultiTaskFeatureClassifier(params["gamma"]), fold.features)
+    # the paper gives it the features as they are, or the rows of the kernel matrix
+    tuned = "width" in params
+    inputs = fold.explicit_features(params["width"]) if tuned else fold.features
+    return Setup(MultiTaskFeatureClassifier(params["gamma"]), inputs)
 
 
 def _mmcrf(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:

@@ -78,15 +78,22 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
         Number of rules.
     shrinkage : float, default=0.3
         Weight of a new rule.
+    l2_regularization_weight : float, default=1.0
+        Pulls what a rule adds to a score towards zero.
     random_state : int, default=0
         Must be positive for BOOMER, so one is added.
     """
 
     def __init__(
-        self, max_rules: int = 1000, shrinkage: float = 0.3, random_state: int = 0
+        self,
+        max_rules: int = 1000,
+        shrinkage: float = 0.3,
+        l2_regularization_weight: float = 1.0,
+        random_state: int = 0,
     ):
         self.max_rules = max_rules
         self.shrinkage = shrinkage
+        self.l2_regularization_weight = l2_regularization_weight
         self.random_state = random_state
 
     def fit(self, X: Any, Y: NDArray) -> Self:
@@ -96,6 +103,7 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
         self.rules_ = BoomerClassifier(
             max_rules=self.max_rules,
             shrinkage=self.shrinkage,
+            l2_regularization_weight=self.l2_regularization_weight,
             random_state=self.random_state % (2**31 - 1) + 1,
             parallel_rule_refinement="false",
             parallel_statistic_update="false",

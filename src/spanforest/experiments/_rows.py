@@ -6,11 +6,18 @@ A row is a plain dictionary. What makes it the row of a certain piece of work is
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
+
+try:
+    import fcntl
+except ImportError:  # not a Unix: there, nothing is locked
+    fcntl = None  # type: ignore[assignment]
 
 Row = dict[str, Any]
+AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
 
 _IDENTITY = (
     *("kind", "protocol", "quick", "dataset", "method", "family"),
@@ -18,7 +25,7 @@ _IDENTITY = (
 )
 
 
-def identity(row: Row) -> tuple[Any, ...]:
+def identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Give what tells one piece of work from another.
 
     Examples
@@ -31,6 +38,41 @@ def identity(row: Row) -> tuple[Any, ...]:
     False
     """
     return tuple(row.get(name) for name in _IDENTITY)
+
+
+def latest(
+    rows: Iterable[AnyRow], key: Callable[[AnyRow], Hashable] = identity
+) -> list[AnyRow]:
+    """Give one row for each piece of work: the one that was finished last.
+
+    There are several where a failure was tried again, or where parameters were chosen
+    anew. Of rows with the same time, or with none, the last one counts.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Rows in any order.
+    key : callable, default=identity
+        What rows of one piece of work have in common.
+
+    Examples
+    --------
+    >>> from spanforest.experiments._rows import latest
+    >>> first = {"fold": 0, "finished": "2026-11-15T22:00:00+00:00", "error": "no"}
+    >>> again = {"fold": 0, "finished": "2026-11-15T23:00:00+00:00", "error": None}
+    >>> latest([first, again]) == latest([again, first]) == [again]
+    True
+    """
+    found: dict[Hashable, AnyRow] = {}
+    for row in rows:
+        known = found.setdefault(key(row), row)
+        if _time(row) >= _time(known):
+            found[key(row)] = row
+    return list(found.values())
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    return row.get("finished") or ""
 
 
 class RowFile:
@@ -55,13 +97,45 @@ class RowFile:
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
+        self._is_locked = False
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs from the file until this ends, or the process does.
+
+        The lock is the operating system's, on the file itself: nothing stays behind
+        after a crash. Where there is no such lock, nothing is kept from anything.
+
+        Raises
+        ------
+        BlockingIOError
+            If another run has it; the message names the folder.
+        """
+        if self._is_locked or fcntl is None:
+            yield
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BlockingIOError(
+                    f"another run is writing its results to {self.path.parent}. Wait "
+                    "until it has ended, or choose another folder."
+                ) from None
+            except OSError:
+                pass  # a file system without locks
+            self._is_locked = True
+            try:
+                yield
+            finally:
+                self._is_locked = False
 
     def read(self) -> list[Row]:
         """Give all whole rows.
 
-        Of several rows with one identity the last counts: a failure that was tried
-        again has two. A last line that was cut off in the middle is left out; one
-        that lacks only its line break is whole.
+        Of several rows with one identity the `latest` counts. A last line that was cut
+        off in the middle is left out; one that lacks only its line break is whole.
 
         Raises
         ------
@@ -71,20 +145,20 @@ class RowFile:
         if not self.path.exists():
             return []
         lines = self.path.read_bytes().split(b"\n")
-        rows: dict[tuple[Any, ...], Row] = {}
+        rows: list[Row] = []
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             row = _parse(line)
             if row is not None:
-                rows[identity(row)] = row
+                rows.append(row)
             elif number < len(lines):  # else no line break behind it: cut off
                 raise ValueError(
                     f"{self.path}, line {number}: expected a row, which is a JSON "
                     f"object; got {line[:40].decode(errors='replace')!r}. Remove the "
                     "line, or choose another folder."
                 )
-        return list(rows.values())
+        return latest(rows)
 
     def append(self, rows: Iterable[Row]) -> None:
         """Write rows behind the others, first removing a line that was cut off.

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,6 +41,12 @@ from spanforest.experiments._protocols import (
     available_learners,
 )
 from spanforest.experiments._rows import Row, RowFile, identity
+from spanforest.experiments._standing import (
+    ById,
+    choice_label,
+    standing_choices,
+    standing_results,
+)
 from spanforest.model_selection import LabelCardinalityKFold
 
 
@@ -101,8 +107,7 @@ class Experiment:
         if unknown:
             raise ValueError(
                 f"methods of the protocol {self.protocol!r} are {', '.join(known)}; "
-                f"got {', '.join(map(repr, unknown))}. BOOMER and MLkNN need the "
-                'extra: pip install "spanforest[peers]".'
+                f"got {', '.join(map(repr, unknown))}.{self._advice(unknown)}"
             )
         for name, least in (("n_trees", 1), ("n_folds", 2), ("seed", 0)):
             value = getattr(self, name)
@@ -114,6 +119,12 @@ class Experiment:
     def _known_methods(self) -> tuple[str, ...]:
         learners = available_learners(PROTOCOLS[self.protocol])
         return tuple(method for name in learners for method in methods_of(name))
+
+    def _advice(self, unknown: Sequence[str]) -> str:
+        """Say what to install, where that would help."""
+        if not set(unknown) & set(PROTOCOLS[self.protocol].learners):
+            return ""
+        return ' BOOMER and MLkNN need an extra: pip install "spanforest[peers]".'
 
     @property
     def chosen_methods(self) -> tuple[str, ...]:
@@ -141,15 +152,32 @@ class Experiment:
     def select(self, rows: Sequence[Row]) -> list[Row]:
         """Give the results that belong to this experiment, of all that there are.
 
-        Their order does not depend on which was finished first.
+        Their order does not depend on which was finished first. A result whose
+        parameters were chosen among other candidates than the protocol has today does
+        not belong to it; the rows must have the choices too.
         """
-        found = {identity(row): row for row in rows}
+        found = standing_results(rows, standing_choices(rows))
         wanted = (
             identity(self._label(task, method))
             for task in self._fold_tasks()
             for method in task.methods
         )
         return [found[key] for key in wanted if key in found]
+
+    def select_comparable(self, rows: Sequence[Row]) -> list[Row]:
+        """Give the results that share a table with those of this experiment.
+
+        They may have other data sets and methods, but have the same protocol, seed,
+        number of folds and trees, and are quick if these are.
+        """
+        n_trees = self.effort.n_trees
+        return [
+            row
+            for row in standing_results(rows, standing_choices(rows)).values()
+            if (row["protocol"], row["quick"]) == (self.protocol, self.quick)
+            and (row["n_folds"], row["seed"]) == (self.folds, self.seed)
+            and row["n_trees"] in (None, n_trees)
+        ]
 
     def _fold_tasks(self) -> Iterator[FoldTask]:
         """Yield what is to be fitted, all data sets and methods of a fold first.
@@ -167,24 +195,25 @@ class Experiment:
                     if of_learner:
                         yield FoldTask(dataset, learner, fold, of_learner)
 
-    def _choice_tasks(self, tasks: Sequence[FoldTask]) -> list[ChoiceTask]:
-        """Give the choices that some tasks need, each once."""
+    def _choice_tasks(self) -> list[ChoiceTask]:
+        """Give the choices that the results need, each once."""
         protocol = PROTOCOLS[self.protocol]
+        tasks = self._fold_tasks()
         return list(dict.fromkeys(_choice_of(protocol, task) for task in tasks))
 
     def _label(self, task: FoldTask | ChoiceTask, method: str | None = None) -> Row:
         """Give the identity of a row."""
         row: Row = {
-            "kind": "choice" if method is None else "fold",
+            "kind": "fold",
             "protocol": self.protocol,
             "quick": self.quick,
             "dataset": task.dataset,
             "fold": task.fold,
-            "n_folds": None if task.fold is None else self.folds,
+            "n_folds": self.folds,
             "seed": self.seed,
         }
         if isinstance(task, ChoiceTask):
-            return {**row, "quick": False, "family": task.family}
+            return choice_label(row, task.family)
         # other methods do not depend on the number of trees
         n_trees = self.effort.n_trees if task.learner == "ensemble" else None
         return {**row, "method": method, "n_trees": n_trees}
@@ -222,7 +251,8 @@ def run(
     experiment : Experiment
         What to run. All its data sets must be to be had.
     rows : RowFile
-        Results so far; what stands there is not done again.
+        Results so far; what is done is not done again, unless the protocol has got
+        other candidates for its parameters since. The file is locked meanwhile.
     n_jobs : int, default=1
         Processes; results do not depend on it.
     retry : bool, default=False
@@ -235,6 +265,11 @@ def run(
     list of dict
         All results of the experiment.
 
+    Raises
+    ------
+    BlockingIOError
+        If another run is writing to the same file.
+
     Examples
     --------
     >>> import tempfile
@@ -246,46 +281,55 @@ def run(
     >>> [row["method"] for row in results]
     ['mtl', 'mtl']
     """
-    known = {identity(row): row for row in rows if not (retry and row.get("error"))}
-    open_tasks = [
-        task
-        for task in experiment._fold_tasks()
-        if any(identity(experiment._label(task, m)) not in known for m in task.methods)
-    ]
-    choices = experiment._choice_tasks(open_tasks)
-    open_choices = [
-        task for task in choices if identity(experiment._label(task)) not in known
-    ]
-    for title, function, work in (
-        ("choosing parameters", _choose, open_choices),
-        ("training and testing", _evaluate, open_tasks),
-    ):
-        parameters = [_chosen(experiment, task, known) for task in work]
-        calls = (
-            delayed(function)(experiment, task, chosen)
-            for task, chosen in zip(work, parameters, strict=True)
-        )
-        outcomes = track(_start(calls, n_jobs), len(work), title, verbose=verbose)
-        with _closed_at_last(outcomes):
+    with rows.locked():
+        found = [row for row in rows if not (retry and row.get("error"))]
+        choices = standing_choices(found)
+        open_choices = [
+            task
+            for task in experiment._choice_tasks()
+            if identity(experiment._label(task)) not in choices
+        ]
+        calls = [delayed(_choose)(experiment, task) for task in open_choices]
+        with _working(calls, "choosing parameters", n_jobs, verbose) as outcomes:
+            for chosen in outcomes:
+                rows.append(chosen)
+                choices.update((identity(row), row) for row in chosen)
+
+        results = standing_results(found, choices)
+        open_tasks = [
+            task
+            for task in experiment._fold_tasks()
+            if any(
+                identity(experiment._label(task, method)) not in results
+                for method in task.methods
+            )
+        ]
+        calls = [
+            delayed(_evaluate)(experiment, task, _choice_row(experiment, task, choices))
+            for task in open_tasks
+        ]
+        with _working(calls, "training and testing", n_jobs, verbose) as outcomes:
             for finished in outcomes:
-                new = [row for row in finished if identity(row) not in known]
+                new = [row for row in finished if identity(row) not in results]
                 rows.append(new)
-                known.update((identity(row), row) for row in new)
-    return experiment.select(list(known.values()))
-
-
-def _start(calls: Iterable[Any], n_jobs: int) -> Iterator[list[Row]]:
-    """Start the calls, and give what comes of them as it comes."""
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    with _interrupts_ignored():
-        return parallel(calls)  # processes start here, not at the first outcome
+                results.update((identity(row), row) for row in new)
+    return experiment.select([*choices.values(), *results.values()])
 
 
 @contextmanager
-def _closed_at_last(outcomes: Any) -> Iterator[None]:
-    """End what still runs when we are stopped, without joblib's advice about it."""
+def _working(
+    calls: Sequence[Any], title: str, n_jobs: int, verbose: bool
+) -> Iterator[Iterator[list[Row]]]:
+    """Start the calls and give what comes of them as it comes.
+
+    What still runs when we are stopped is ended, without joblib's advice about it.
+    """
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    with _interrupts_ignored():
+        started = parallel(calls)  # processes start here, not at the first outcome
+    outcomes: Any = track(started, len(calls), title, verbose=verbose)
     try:
-        yield
+        yield outcomes
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -314,32 +358,29 @@ def _choice_of(protocol: Protocol, task: FoldTask) -> ChoiceTask:
     return ChoiceTask(task.dataset, protocol.learners[task.learner], fold)
 
 
-def _chosen(
-    experiment: Experiment, task: FoldTask | ChoiceTask, known: dict[Any, Row]
-) -> Row | None:
+def _choice_row(experiment: Experiment, task: FoldTask, choices: ById) -> Row:
     """Give the choice that a fit needs."""
-    if isinstance(task, ChoiceTask):
-        return None
     choice = _choice_of(PROTOCOLS[experiment.protocol], task)
-    return known[identity(experiment._label(choice))]
+    return choices[identity(experiment._label(choice))]
 
 
-def _choose(experiment: Experiment, task: ChoiceTask, _: None) -> list[Row]:
+def _choose(experiment: Experiment, task: ChoiceTask) -> list[Row]:
     """Choose the parameters of a family; a failure is a result too."""
     _load(task.dataset, experiment.data_home)  # if it cannot be had, all stops
     _warm_up()
     family = PROTOCOLS[experiment.protocol].families[task.family]
     start = time.perf_counter()
-    outcome: Row = {"params": None, "candidates": None, "error": None}
+    candidates = [{"params": each, "score": None} for each in family.candidates]
+    outcome: Row = {"params": None, "candidates": candidates, "error": None}
     try:
         with single_blas_thread():
-            candidates = _score_candidates(experiment, task, family)
+            scored = _score_candidates(experiment, task, family)
     except Exception as failure:
         outcome["error"] = f"{type(failure).__name__}: {failure}"
     else:
         # a tie goes to the first
-        best = max(candidates, key=lambda candidate: candidate["score"])
-        outcome.update(params=best["params"], candidates=candidates)
+        best = max(scored, key=lambda candidate: candidate["score"])
+        outcome.update(params=best["params"], candidates=scored)
     outcome["seconds"] = {"choose": time.perf_counter() - start}
     return [{**experiment._label(task), **outcome, **circumstances()}]
 

@@ -1,24 +1,28 @@
-"""The paper's two tables and the numbers of its Figure 1, from rows alone."""
+"""The paper's Table 2 and the numbers of its Figure 1, from rows alone."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest.experiments._dataset_table import (
+    SECOND_VALUE,
+    remarks,
+    statistics_of,
+)
 from spanforest.experiments._folds import Row, Settings, select_folds
+from spanforest.experiments._notes import origin_notes, training_notes
 from spanforest.experiments._paper import (
     DATASETS,
     MEASURES,
     METHODS,
     PAPER_METHODS,
-    TABLE_1,
     TABLE_2,
     Mark,
-    PublishedDataset,
     PublishedScore,
     display_name,
     in_order,
@@ -30,169 +34,14 @@ from spanforest.experiments._render import Block, Entry, Layout, Line, Table
 
 __all__ = [
     "Cell",
-    "DatasetStatistics",
-    "DatasetTable",
     "LearningCurves",
     "PerformanceTable",
-    "dataset_table",
     "learning_curves",
     "performance_table",
 ]
 
 State = Literal["value", "no positives", "failed", "absent"]
 ENSEMBLES = ("mve", "amm", "mam")
-WIDE_GAP = 0.1  # twice what training aims at: worth a word
-_SECOND_VALUE = "The second value, in brackets or below, is the paper's."
-
-
-class DatasetStatistics(NamedTuple):
-    """A line of Table 1, with the paper's own line if it has one."""
-
-    name: str
-    n_samples: int
-    n_labels: int
-    n_features: int  # 0: a kernel matrix instead
-    cardinality: float
-    density: float
-    note: str
-    paper: PublishedDataset | None
-
-    @property
-    def remark(self) -> str:
-        """Why the data are not the paper's own; empty if they are."""
-        if self.note:
-            return self.note
-        if self.paper is None:
-            return "Not in the paper."
-        if self.name.startswith("circle"):
-            return "Generated anew: the paper's own points are not published."
-        if (self.n_samples, self.n_labels) == self.paper[:2]:
-            return ""
-        return (
-            f"{self.n_samples} instances and {self.n_labels} labels here, "
-            f"{self.paper.n_samples} and {self.paper.n_labels} in the paper."
-        )
-
-
-@dataclass(frozen=True)
-class DatasetTable(Table):
-    """Table 1: the size of each data set, beside what the paper prints."""
-
-    datasets: tuple[DatasetStatistics, ...]
-
-    def layout(self) -> Layout:
-        """Give captions, entries and notes as text, without any format."""
-        header = ("Data set", "Instances", "Labels", "Features")
-        block = Block(
-            title="",
-            header=(*header, "Cardinality", "Density"),
-            lines=tuple(map(_dataset_line, self.datasets)),
-        )
-        return Layout(
-            caption=f"Data sets. {_SECOND_VALUE}",
-            blocks=(block,),
-            notes=_remarks(self.datasets),
-        )
-
-    def records(self) -> list[dict[str, Any]]:
-        """Give one dictionary per data set, the paper's numbers as ``paper_...``."""
-        records = []
-        for dataset in self.datasets:
-            record: dict[str, Any] = {"dataset": dataset.name}
-            for key in PublishedDataset._fields:
-                record[key] = getattr(dataset, key)
-            for key in PublishedDataset._fields:
-                record[f"paper_{key}"] = getattr(dataset.paper, key, None)
-            records.append({**record, "note": dataset.remark})
-        return records
-
-
-def _dataset_line(dataset: DatasetStatistics) -> Line:
-    def texts(numbers: Sequence[float]) -> list[str]:
-        counts = [str(number) for number in numbers[:3]]
-        return [*counts, *(f"{number:.2f}" for number in numbers[3:])]
-
-    values = texts(dataset[1:6])
-    if dataset.n_features == 0:
-        values[2] = "kernel"
-    paper = [""] * len(values) if dataset.paper is None else texts(dataset.paper)
-    pairs = zip(values, paper, strict=True)
-    return Line(
-        display_name(dataset.name),
-        tuple(Entry(value, paper=printed) for value, printed in pairs),
-    )
-
-
-def _remarks(datasets: Iterable[DatasetStatistics]) -> tuple[str, ...]:
-    names: dict[str, list[str]] = {}
-    for dataset in datasets:
-        names.setdefault(dataset.remark, []).append(display_name(dataset.name))
-    return tuple(f"{', '.join(names[each])}: {each}" for each in names if each)
-
-
-def dataset_table(rows: Iterable[Row]) -> DatasetTable:
-    """Give Table 1 for the data sets that occur in the rows.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Rows of any protocol.
-
-    Returns
-    -------
-    table : DatasetTable
-        A line per data set, in the paper's order, and a note for each data set that
-        is not the paper's own.
-
-    Raises
-    ------
-    ValueError
-        If no row has statistics, or if two rows describe one data set differently.
-
-    Examples
-    --------
-    >>> from spanforest.experiments._tables import dataset_table
-    >>> data = {"n_samples": 593, "n_labels": 6, "n_features": 72,
-    ...         "cardinality": 1.868, "density": 0.311, "note": ""}
-    >>> table = dataset_table([{"kind": "fold", "dataset": "emotions", "data": data}])
-    >>> print(table.to_markdown())
-    Data sets. The second value, in brackets or below, is the paper's.
-    <BLANKLINE>
-    | Data set | Instances | Labels | Features | Cardinality |     Density |
-    | -------- | --------: | -----: | -------: | ----------: | ----------: |
-    | Emotions | 593 (593) |  6 (6) |  72 (72) | 1.87 (1.87) | 0.31 (0.31) |
-    """
-    statistics = _statistics(row for row in rows if row.get("kind") == "fold")
-    if not statistics:
-        raise ValueError(
-            "rows must have a fold with statistics of its data set; found none. Run "
-            "the experiment first."
-        )
-    return DatasetTable(statistics)
-
-
-def _statistics(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
-    """Give the statistics of each data set, in the paper's order."""
-    found: dict[str, DatasetStatistics] = {}
-    for row in folds:
-        name, data = row["dataset"], row.get("data")
-        if not data:
-            continue
-        numbers = {key: data[key] for key in PublishedDataset._fields}
-        note, paper = data.get("note") or "", TABLE_1.get(name)
-        statistics = DatasetStatistics(name, **numbers, note=note, paper=paper)
-        known = found.setdefault(name, statistics)
-        if known != statistics:
-            differing = [
-                f"{key} {getattr(known, key)!r} and {getattr(statistics, key)!r}"
-                for key in (*PublishedDataset._fields, "note")
-                if getattr(known, key) != getattr(statistics, key)
-            ]
-            raise ValueError(
-                f"rows of {name} must describe the same data; found "
-                f"{'; '.join(sorted(differing))}. Pass the rows of one of them."
-            )
-    return tuple(found[name] for name in in_order(found, DATASETS))
 
 
 @dataclass(frozen=True)
@@ -239,15 +88,26 @@ class PerformanceTable(Table):
         """Give one cell; its state is "absent" where the method was not run."""
         return self.cells[measure, dataset, method]
 
-    def top2(self, measure: str) -> dict[str, int]:
-        """Count the data sets on which each method is at least second best."""
-        return {
-            method: sum(
-                (self.cells[measure, dataset, method].rank or math.inf) <= 2
-                for dataset in self.datasets
-            )
-            for method in self.methods
-        }
+    def top2(self, measure: str, among: Iterable[str] | None = None) -> dict[str, int]:
+        """Count the data sets on which each method is at least second best.
+
+        Parameters
+        ----------
+        measure : str
+            One of `MEASURES`.
+        among : iterable of str, optional
+            The methods that are compared; all of the table by default. The others
+            are as if they were not there.
+        """
+        compared = set(self.methods if among is None else among)
+        methods = [method for method in self.methods if method in compared]
+        counts = dict.fromkeys(methods, 0)
+        for dataset in self.datasets:
+            line = [self.cells[measure, dataset, method] for method in methods]
+            means = [None if cell.rank is None else cell.mean for cell in line]
+            for method, rank in zip(methods, printed_ranks(means), strict=True):
+                counts[method] += rank in (1, 2)
+        return counts
 
     def layout(self) -> Layout:
         """Give captions, entries and notes as text, without any format."""
@@ -271,18 +131,36 @@ class PerformanceTable(Table):
             )
             for dataset in self.datasets
         ]
-        counts, published = self.top2(measure), published_top2(measure, self.datasets)
-        emphasis = marks(printed_ranks(list(counts.values())))
-        entries = [
-            Entry(str(counts[method]), paper=str(published.get(method, "")), mark=mark)
-            for method, mark in zip(self.methods, emphasis, strict=True)
-        ]
         return Block(
             title=display_name(measure),
             header=("Data set", *map(display_name, self.methods)),
             lines=tuple(lines),
-            footer=(Line("@Top2", tuple(entries)),),
+            footer=tuple(self._counts(measure)),
         )
+
+    def _counts(self, measure: str) -> Iterator[Line]:
+        """Count @Top2 as the paper does, among its methods, and among all."""
+        own = [method for method in self.methods if method in PAPER_METHODS]
+        if own:
+            published = published_top2(measure, self.datasets)
+            yield self._count_line("@Top2", self.top2(measure, own), published)
+        if len(own) < len(self.methods):
+            name = "@Top2 of all" if own else "@Top2"
+            yield self._count_line(name, self.top2(measure), {})
+
+    def _count_line(
+        self, name: str, counts: Mapping[str, int], published: Mapping[str, int]
+    ) -> Line:
+        emphasis = marks(printed_ranks([counts.get(method) for method in self.methods]))
+        entries = [
+            Entry(
+                str(counts.get(method, "")),
+                paper=str(published.get(method, "")),
+                mark=mark,
+            )
+            for method, mark in zip(self.methods, emphasis, strict=True)
+        ]
+        return Line(name, tuple(entries))
 
     def records(self) -> list[dict[str, Any]]:
         """Give one dictionary per cell, in percent and full precision."""
@@ -381,8 +259,8 @@ def performance_table(rows: Iterable[Row], protocol: str = "paper") -> Performan
     }
     if cells_seeds != {settings.seeds}:
         notes += ("Not every method was run with every seed on every data set.",)
-    notes += (*_gap_notes(folds), *_origin_notes(folds))
-    notes += _remarks(_statistics(folds))
+    notes += (*training_notes(folds), *origin_notes(folds))
+    notes += remarks(statistics_of(folds))
     return PerformanceTable(settings, datasets, methods, frozen, notes)
 
 
@@ -431,14 +309,29 @@ def _spread(deviation: float | None) -> str:
     return "" if deviation is None else f"±{deviation:.1f}"
 
 
+def _compared(methods: Collection[str]) -> str:
+    """End the sentence about @Top2: among which methods it is."""
+    own = [method for method in PAPER_METHODS if method in methods]
+    if not own:
+        return "."
+    text = f" among {', '.join(map(display_name, own))}"
+    if len(own) == len(PAPER_METHODS):
+        text += ", which is how the paper counts"
+    else:
+        text += f"; the paper's is among {', '.join(map(display_name, PAPER_METHODS))}"
+    text += ", on the same sets."
+    if len(own) < len(methods):
+        text += " @Top2 of all is among all methods shown."
+    return text
+
+
 def _notes(cells: Mapping[tuple[str, str, str], Cell]) -> tuple[str, ...]:
     """Say how to read the cells; signs that do not occur are not explained."""
-    compared = ", ".join(map(display_name, PAPER_METHODS))
     notes = [
-        f"Deviation is the sample deviation (ddof = 1). {_SECOND_VALUE}",
+        f"Deviation is the sample deviation (ddof = 1). {SECOND_VALUE}",
         "Bold is best and italic second best of the methods shown; values that are "
         "equal as printed share a rank. @Top2 counts the data sets on which a method "
-        f"is at least second best; the paper's is among {compared}, on the same sets.",
+        f"is at least second best{_compared({method for _, _, method in cells})}",
     ]
     states = {cell.state for cell in cells.values()}
     in_paper = {cell.paper.mean for cell in cells.values() if cell.paper is not None}
@@ -458,30 +351,6 @@ def _notes(cells: Mapping[tuple[str, str, str], Cell]) -> tuple[str, ...]:
         places = "; ".join(partial.values())
         notes.append(f"†: mean over some of the folds only, not ranked: {places}.")
     return tuple(notes)
-
-
-def _gap_notes(folds: Sequence[Row]) -> Iterator[str]:
-    """Name the cells whose training stopped far from the optimum."""
-    gaps: dict[str, dict[str, float]] = {}
-    for row in folds:
-        if (row.get("gap") or 0.0) > WIDE_GAP:
-            of_set = gaps.setdefault(row["dataset"], {})
-            of_set[row["method"]] = max(of_set.get(row["method"], 0.0), row["gap"])
-    for dataset, of_set in gaps.items():
-        methods = ", ".join(map(display_name, in_order(of_set, METHODS)))
-        yield (
-            f"{display_name(dataset)}: training of {methods} ended at the limit of "
-            f"passes, with a duality gap of up to {max(of_set.values()):.0%} of the "
-            "dual objective."
-        )
-
-
-def _origin_notes(folds: Sequence[Row]) -> Iterator[str]:
-    """Say so if the rows do not all come from the same code."""
-    for what, key in (("commits", "commit"), ("sets of versions", "versions")):
-        n_kinds = len({str(row.get(key)) for row in folds})
-        if n_kinds > 1:
-            yield f"The rows were made with {n_kinds} different {what}."
 
 
 @dataclass(frozen=True, eq=False)
