@@ -19,7 +19,11 @@ from spanforest.diagnostics._explain import (
     explain,
 )
 from spanforest.diagnostics._measures import LabelMeasures, Positives
-from spanforest.diagnostics._models import relative_gaps
+from spanforest.diagnostics._models import (
+    final_step,
+    in_training_order,
+    relative_gaps,
+)
 from spanforest.diagnostics._theorem import (
     DiversityCurve,
     ReconstructionGap,
@@ -40,6 +44,8 @@ __all__ = [
     "diversity_curve",
     "edge_couplings",
     "explain",
+    "final_step",
+    "in_training_order",
     "keep_summary",
     "label_frequencies",
     "node_scores",

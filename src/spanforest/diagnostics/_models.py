@@ -154,7 +154,7 @@ def names_of(model: Any, names: Sequence[str] | None) -> list[str]:
     if names is None:
         names = model.label_names_
     if names is None:
-        return [f"label {j}" for j in range(n_labels)]
+        return [f"label{j}" for j in range(n_labels)]
     if len(names) != n_labels:
         raise ValueError(
             f"label_names must name the {n_labels} labels; got {len(names)} names."

@@ -1,29 +1,52 @@
 """The paper's experiment: rows of results, tables and ranks made from them."""
 
 from spanforest.experiments._dataset_table import DatasetTable, dataset_table
-from spanforest.experiments._paper import MEASURES, display_name
+from spanforest.experiments._folds import Settings, select_folds
+from spanforest.experiments._paper import (
+    DATASETS,
+    MEASURES,
+    METHODS,
+    display_name,
+    in_order,
+)
+from spanforest.experiments._protocols import PROTOCOLS, ensemble_setup
 from spanforest.experiments._ranks import RankComparison, compare_ranks
+from spanforest.experiments._render import Block, Entry, Line
 from spanforest.experiments._rows import Row, RowFile, identity
 from spanforest.experiments._run import Experiment, run
 from spanforest.experiments._tables import (
+    ENSEMBLES,
+    LearningCurves,
     PerformanceTable,
     learning_curves,
     performance_table,
 )
 
 __all__ = [
+    "DATASETS",
+    "ENSEMBLES",
     "MEASURES",
+    "METHODS",
+    "PROTOCOLS",
+    "Block",
     "DatasetTable",
+    "Entry",
     "Experiment",
+    "LearningCurves",
+    "Line",
     "PerformanceTable",
     "RankComparison",
     "Row",
     "RowFile",
+    "Settings",
     "compare_ranks",
     "dataset_table",
     "display_name",
+    "ensemble_setup",
     "identity",
+    "in_order",
     "learning_curves",
     "performance_table",
     "run",
+    "select_folds",
 ]

@@ -22,7 +22,12 @@ from importlib.util import find_spec
 from itertools import product
 from typing import Any, NamedTuple
 
-from spanforest.experiments._methods import Effort
+import numpy as np
+from numpy.typing import NDArray
+
+from spanforest.datasets import Dataset
+from spanforest.experiments._inputs import Fold
+from spanforest.experiments._methods import LEARNERS, Effort, Setup
 
 PAPER_GRID = (0.01, 0.1, 0.5, 1.0, 5.0, 10.0)  # for C, and for gamma of MTL
 CHOICE_FOLDS = 3
@@ -155,3 +160,25 @@ def _is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # nor is the package that it belongs to
         return False
+
+
+def ensemble_setup(
+    dataset: Dataset,
+    rows: NDArray[np.intp],
+    params: Mapping[str, Any],
+    protocol: str,
+    n_trees: int,
+) -> Setup:
+    """Set up an ensemble as a protocol does, to be fitted to some rows of a data set.
+
+    Examples
+    --------
+    >>> from spanforest.datasets import load_dataset
+    >>> data = load_dataset("circle10")
+    >>> setup = ensemble_setup(data, np.arange(100), {"C": 1.0}, "paper", n_trees=5)
+    >>> setup.estimator.n_estimators, setup.inputs.train.shape
+    (5, (100, 3))
+    """
+    # nothing is tested, but a scaler wants an example
+    fold = Fold(dataset, rows, rows[:1], PROTOCOLS[protocol].scaling)
+    return LEARNERS["ensemble"](fold, params, Effort(n_trees=n_trees), 0)

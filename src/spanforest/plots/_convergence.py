@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spanforest._validation import check_option
-from spanforest.diagnostics._models import final_step
+from spanforest.diagnostics import final_step
 from spanforest.plots._style import BLACK, BLUE, axes_for, optional, tidy
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spanforest import metrics
 from spanforest._validation import check_option
-from spanforest.diagnostics._models import final_step, in_training_order
+from spanforest.diagnostics import final_step, in_training_order
 from spanforest.plots._style import (
     BLACK,
     axes_for,

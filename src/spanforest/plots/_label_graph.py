@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest._validation import check_count
-from spanforest.diagnostics import Couplings, edge_couplings, label_frequencies
-from spanforest.diagnostics._models import final_step, in_training_order
+from spanforest.diagnostics import (
+    Couplings,
+    edge_couplings,
+    final_step,
+    in_training_order,
+    label_frequencies,
+)
 from spanforest.plots._style import (
     BLUE,
     GREY,

@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spanforest._validation import check_count
-from spanforest.diagnostics import LabelMeasures, Positives
-from spanforest.diagnostics._models import final_step, in_training_order
+from spanforest.diagnostics import (
+    LabelMeasures,
+    Positives,
+    final_step,
+    in_training_order,
+)
 from spanforest.plots._style import (
     BLACK,
     BLUE,

@@ -4,11 +4,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from spanforest.experiments import Row, identity
-from spanforest.experiments._folds import Settings, select_folds
-from spanforest.experiments._paper import DATASETS, METHODS, display_name, in_order
-from spanforest.experiments._render import Block, Entry, Line
-from spanforest.experiments._tables import ENSEMBLES
+from spanforest.experiments import (
+    DATASETS,
+    ENSEMBLES,
+    METHODS,
+    Block,
+    Entry,
+    Line,
+    Row,
+    Settings,
+    display_name,
+    identity,
+    in_order,
+    select_folds,
+)
 
 _PROTOCOLS = ("paper", "tuned")
 

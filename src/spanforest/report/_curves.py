@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest.experiments import display_name
-from spanforest.experiments._tables import LearningCurves
+from spanforest.experiments import LearningCurves, display_name
 from spanforest.report._html import Html, element
 
 WIDTH, HEIGHT = 300, 170

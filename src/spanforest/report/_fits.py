@@ -16,12 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from spanforest._progress import track
 from spanforest.datasets import drop_degenerate, list_datasets, load_dataset
 from spanforest.diagnostics import edge_couplings, label_frequencies, relative_gaps
-from spanforest.experiments import Row, display_name
-from spanforest.experiments._inputs import Fold
-from spanforest.experiments._methods import LEARNERS, Effort
-from spanforest.experiments._paper import DATASETS, in_order
-from spanforest.experiments._protocols import PROTOCOLS
-from spanforest.experiments._tables import ENSEMBLES
+from spanforest.experiments import (
+    DATASETS,
+    ENSEMBLES,
+    PROTOCOLS,
+    Row,
+    display_name,
+    ensemble_setup,
+    in_order,
+)
 from spanforest.plots import LabelGraphDisplay
 from spanforest.report._collect import Run, count, find_runs, parameter_text
 from spanforest.report._label_graph import LabelGraph, NoLabelGraph
@@ -37,7 +40,6 @@ class _Recipe(NamedTuple):
     dataset: str
     protocol: str
     params: dict[str, Any]  # those of most folds
-    seed: int
 
 
 def fit_label_graphs(
@@ -101,8 +103,7 @@ def _recipes(run: Run) -> Iterator[_Recipe]:
         )
         if chosen:
             [(params, _)] = chosen.most_common(1)
-            seed = run.settings.seeds[0]
-            yield _Recipe(dataset, run.settings.protocol, dict(params), seed)
+            yield _Recipe(dataset, run.settings.protocol, dict(params))
 
 
 def _graph(
@@ -118,14 +119,14 @@ def _graph(
         return NoLabelGraph(name, str(error))
     drawn = np.random.default_rng(0).permutation(dataset.n_samples)[:MOST_EXAMPLES]
     train = np.sort(drawn)
-    # nothing is tested, but a scaler wants an example
-    fold = Fold(dataset, train, train[:1], PROTOCOLS[recipe.protocol].scaling)
-    effort = Effort(n_trees=N_TREES)
-    ensemble, inputs = LEARNERS["ensemble"](fold, recipe.params, effort, recipe.seed)
+    ensemble, inputs = ensemble_setup(
+        dataset, train, recipe.params, recipe.protocol, N_TREES
+    )
+    Y = dataset.Y[train]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the page tells the gap
-        ensemble.fit(inputs.train, fold.Y.train)
-    couplings = edge_couplings(ensemble, inputs.train, fold.Y.train)
+        ensemble.fit(inputs.train, Y)
+    couplings = edge_couplings(ensemble, inputs.train, Y)
     frequencies = label_frequencies(dataset.Y)
     display = LabelGraphDisplay(couplings, frequencies, dataset.label_names or None)
     examples = count(len(train), "example")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest.experiments._render import Block, Entry, Line
+from spanforest.experiments import Block, Entry, Line
 from spanforest.plots import LabelGraphDisplay
 from spanforest.report._collect import count
 from spanforest.report._html import (

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from spanforest._classifier import GraphClassifier
-from spanforest.diagnostics import training_couplings, training_frequencies
-from spanforest.diagnostics._models import final_step
+from spanforest.diagnostics import final_step, training_couplings, training_frequencies
 from spanforest.persistence import load
 from spanforest.plots import LabelGraphDisplay
 from spanforest.report._collect import count

@@ -9,8 +9,14 @@ from pathlib import Path
 from string import Template
 
 from spanforest import __version__
-from spanforest.experiments import Row, dataset_table
-from spanforest.experiments._paper import DATASETS, METHODS, display_name, in_order
+from spanforest.experiments import (
+    DATASETS,
+    METHODS,
+    Row,
+    dataset_table,
+    display_name,
+    in_order,
+)
 from spanforest.report._collect import (
     Fact,
     Run,

@@ -4,13 +4,13 @@ import re
 
 from spanforest.experiments import (
     MEASURES,
+    Block,
     PerformanceTable,
     compare_ranks,
     display_name,
     learning_curves,
     performance_table,
 )
-from spanforest.experiments._render import Block
 from spanforest.report._collect import (
     Run,
     gap_block,

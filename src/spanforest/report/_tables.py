@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from spanforest.experiments._render import Block, Entry, Line
+from spanforest.experiments import Block, Entry, Line
 from spanforest.report._html import Html, element, together
 
 _WIDE = 5  # columns; tables with more have their lines stacked on a phone
@@ -25,7 +25,7 @@ def html_table(block: Block, label: str, second: str = "paper") -> Html:
 
     Examples
     --------
-    >>> from spanforest.experiments._render import Block, Entry, Line
+    >>> from spanforest.experiments import Block, Entry, Line
     >>> line = Line("Emotions", (Entry("80.5", "±1.4", paper="80.1", mark="best"),))
     >>> print(html_table(Block("", ("Data set", "MAM"), (line,)), "scores"))
     <div class="scroll" role="region" tabindex="0" aria-labelledby="scores">
