@@ -20,6 +20,7 @@ SCRIPTS = (
     "memory",
     "nystroem",
     "thousand_labels",
+    "certificates",
 )
 TIME_LIMIT = 300  # seconds per script
 INTRODUCTION = """\

@@ -30,6 +30,7 @@ from spanforest.metrics import (
     microlabel_f1_scorer,
     multilabel_accuracy,
 )
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4))
@@ -81,7 +82,15 @@ def largest_distance(one, other):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [MMCRFClassifier(), RandomGraphEnsembleClassifier(n_estimators=3)]
+    [
+        MMCRFClassifier(),
+        MMCRFClassifier(probability=True),
+        RandomGraphEnsembleClassifier(n_estimators=3),
+        RandomGraphEnsembleClassifier(n_estimators=3, probability=True),
+        RandomGraphEnsembleClassifierCV(
+            2, gammas=(1.0,), Cs=(0.1, 1.0), losses="edge", n_estimators_search=1
+        ),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -7,12 +7,14 @@ if TYPE_CHECKING:
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.mmcrf import MMCRFClassifier
     from spanforest.persistence import load, save
+    from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MMCRFClassifier",
     "RandomGraphEnsembleClassifier",
+    "RandomGraphEnsembleClassifierCV",
     "__version__",
     "load",
     "save",
@@ -21,6 +23,7 @@ __all__ = [
 _HOMES = {
     "MMCRFClassifier": "spanforest.mmcrf",
     "RandomGraphEnsembleClassifier": "spanforest.ensemble",
+    "RandomGraphEnsembleClassifierCV": "spanforest.tuning",
     "load": "spanforest.persistence",
     "save": "spanforest.persistence",
 }
@@ -29,7 +32,9 @@ _HOMES = {
 _MODULES = {
     "arff",
     "baselines",
+    "calibration",
     "datasets",
+    "decisions",
     "diagnostics",
     "experiments",
     "factors",
@@ -44,6 +49,7 @@ _MODULES = {
     "report",
     "search",
     "solvers",
+    "tuning",
 }
 
 

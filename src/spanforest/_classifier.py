@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import normalize
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spanforest._validation import (
@@ -18,6 +20,7 @@ from spanforest._validation import (
     check_option,
     read_labels,
 )
+from spanforest.decisions import expected_f1_decisions, hamming_decisions
 from spanforest.inference import Decoding, label_margins, max_product
 from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
 from spanforest.losses import find_loss
@@ -32,7 +35,7 @@ class TrainingSet(NamedTuple):
     """What all members of an ensemble learn from."""
 
     basis: Any  # features (n_samples, n_features), or the kernel matrix
-    Y: NDArray[np.int32]  # (n_samples, n_labels) codes: every value occurs
+    Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
     is_kernel: bool  # what the basis is
 
 
@@ -44,6 +47,19 @@ class Settings(NamedTuple):
     fit_intercept: bool
     tol: float
     max_iter: int
+
+
+def _fits_probabilities(model: GraphClassifier) -> bool:
+    if not model.probability:
+        raise AttributeError(
+            "there are no probabilities with probability=False. Set probability=True "
+            "and call 'fit' again."
+        )
+    return True
+
+
+def _is_one(value: Any) -> bool:
+    return bool(value in (1, True))
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
@@ -134,10 +150,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def _read_training_set(self, X: Any, y: Any) -> TrainingSet:
         """Check X and y, set the attributes that describe them, build the kernel."""
         spec = self._kernel_spec
-        for name in ("coef_", "dual_coef_", "X_fit_"):  # of a fit with another kernel
-            self.__dict__.pop(name, None)
+        for name in ("coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated"):
+            self.__dict__.pop(name, None)  # of a fit with other parameters
         X = self._read_examples(X, reset=True)
-        Y, self._coding = read_labels(y)
+        Y, self._coding = read_labels(
+            y, allow_missing=True, missing_label=self.missing_label
+        )
+        self.has_node_factors_ = bool((Y < 0).any())
         if X.shape[0] != len(Y):
             raise ValueError(
                 f"X and y must have one row per example each; got {X.shape[0]} rows "
@@ -300,6 +319,112 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         values = self._coding.decode(labels.reshape(n * k, n_labels))
         return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
 
+    @available_if(_fits_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+        """Return the probability of each label, calibrated on held-out folds.
+
+        It grows with the `decision_function` of the label (with MVE, with that of AMM),
+        by a sigmoid fitted to examples that were left out of training. There is one
+        probability for each label, none for the label set. Needs ``probability=True``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The probability that a label is on, that is, has the higher of its values.
+            If some label has more than two values: a list with an array (n_samples,
+            n_values) per label. For 1-D `y`: (n_samples, n_classes).
+
+        Examples
+        --------
+        >>> from spanforest import RandomGraphEnsembleClassifier
+        >>> from spanforest.datasets import make_circle
+        >>> X, Y = make_circle(100, random_state=0)
+        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0, probability=True)
+        >>> clf.fit(X, Y).predict_proba(X).shape == Y.shape
+        True
+        """
+        P = self._probabilities(X)
+        if self._coding.is_vector:
+            return P[0]
+        if self._coding.n_values.max() > 2:
+            return P
+        return self._share_on(P)
+
+    @available_if(_fits_probabilities)
+    def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
+        """Predict what is best on average for a measure, by the labels' probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+        measure : {"hamming", "f1"}, default="hamming"
+            ``"hamming"``: most labels right. ``"f1"``: highest F1 of the label set, if
+            labels are independent given the example; it predicts more labels, and needs
+            labels with two values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or (n_samples,)
+            Labels, of the form and type of `y`.
+
+        Examples
+        --------
+        >>> from spanforest import RandomGraphEnsembleClassifier
+        >>> from spanforest.datasets import make_circle
+        >>> X, Y = make_circle(100, random_state=0)
+        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0, probability=True)
+        >>> clf.fit(X, Y).predict_for(X, "f1").shape == Y.shape
+        True
+        """
+        check_option("measure", measure, ("hamming", "f1"))
+        P = self._probabilities(X)
+        if measure == "hamming":
+            return self._coding.decode(hamming_decisions(P))
+        n_values = self._coding.n_values
+        if n_values.max() > 2:
+            j = int(n_values.argmax())
+            raise ValueError(
+                "F1 is defined for labels with two values; label "
+                f"{j} has {n_values[j]}. Use measure='hamming'."
+            )
+        codes = expected_f1_decisions(self._share_on(P))
+        return self._coding.decode(np.minimum(codes, n_values - 1))
+
+    def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:
+        """Return the probability of each value of each label."""
+        check_is_fitted(self)
+        if not hasattr(self, "calibration_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} was fitted with probability=False. Call "
+                "'fit' again."
+            )
+        parts = [
+            self.calibration_.probabilities(self._calibrated_margins(basis))
+            for basis in self._bases(X)
+        ]
+        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+    def _calibrated_margins(self, basis: Any) -> list[NDArray[np.float64]]:
+        """Return margins of the kind that the calibration was fitted to."""
+        return self._margins(basis)
+
+    def _share_on(self, P: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the probability of the higher value of labels with two values.
+
+        A label that had one value is on if that is 1, as in `decision_function`.
+        """
+        columns = [
+            part[:, 1] if len(values) == 2 else np.full(len(part), _is_one(values[0]))
+            for part, values in zip(P, self._coding.classes, strict=True)
+        ]
+        return np.column_stack(columns).astype(np.float64)
+
     def _decisions(
         self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
@@ -334,7 +459,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             if len(values) == 2:
                 columns.append(margin[:, 1] - margin[:, 0])
             else:  # never or always seen: no score, only the sign that fits predict
-                sign = 1.0 if values[0] in (1, True) else -1.0
+                sign = 1.0 if _is_one(values[0]) else -1.0
                 columns.append(np.full(len(margin), sign))
         return columns[0] if self._coding.is_vector else np.column_stack(columns)
 

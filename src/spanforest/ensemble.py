@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Self
 
@@ -24,8 +24,12 @@ from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import draw_graph
 from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import (
+    HeldOut,
     MMCRFClassifier,
     Model,
+    average_margins,
+    calibrate,
+    consensus_margins,
     relative_gap,
     train,
     warn_not_converged,
@@ -105,12 +109,18 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     kernel, gamma, degree, coef0, kernel_params, normalize_kernel, C, loss, \
     fit_intercept, tol, max_iter
         As in `MMCRFClassifier`. The kernel matrix is computed once for all members.
+    missing_label : number or str, optional
+        A value in `y` that means "not observed", such as -1. NaN, None and the masked
+        entries of a masked array always mean so.
     random_state : int, RandomState, Generator or None
         Draws the graphs and the order of the examples.
     verbose : int, default=0
         Show progress on a terminal if positive (needs rich).
     n_jobs : int, optional
         Members trained at the same time, in threads unless joblib is told otherwise.
+    probability : bool, default=False
+        Also fit what `predict_proba` and `predict_for` need: the first ten members are
+        trained again on each of five folds. Nothing else changes.
 
     Attributes
     ----------
@@ -128,9 +138,12 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Average scores of the constant feature.
     duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
         As in `MMCRFClassifier`, one value per member.
+    calibration_ : Calibration
+        What turns the average margins of all members into probabilities, with
+        ``probability=True``.
     gap_history_, gap_seconds_ : list of ndarray
         The same, one array per member.
-    classes_, label_names_, X_fit_, n_features_in_, feature_names_in_
+    classes_, label_names_, has_node_factors_, X_fit_, n_features_in_, feature_names_in_
         As in `MMCRFClassifier`.
 
     See Also
@@ -170,9 +183,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         fit_intercept=True,
         tol=1e-2,
         max_iter=100,
+        missing_label=None,
         random_state=None,
         verbose=0,
         n_jobs=None,
+        probability=False,
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
@@ -188,9 +203,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.missing_label = missing_label
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.probability = probability
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn all members.
@@ -200,23 +217,34 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Examples, or their kernel matrix if ``kernel="precomputed"``.
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
-            Labels: an indicator matrix, or any values; or 1-D for a single label.
+            Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
+            None and masked entries are labels that were not observed.
 
         Returns
         -------
         self
             The fitted ensemble.
         """
+        plan = self._plan()
+        shortfall = self._learn(self._read_training_set(X, y), plan)
+        if shortfall:
+            warn_not_converged(shortfall)
+        return self
+
+    def _plan(self) -> Plan:
+        """Check the parameters, and say what the members are to do."""
         n_estimators = check_count("n_estimators", self.n_estimators)
         check_option("aggregation", self.aggregation, AGGREGATIONS)
-        settings = self._settings()
         specs = member_graphs(self.graph, n_estimators)
-        data = self._read_training_set(X, y)
-        seeds = seed_sequence(self.random_state).spawn(n_estimators)
-        recipe = Recipe(data.is_kernel, self.label_names_, settings)
+        root = seed_sequence(self.random_state)
+        return Plan(self._settings(), specs, root.spawn(n_estimators), *root.spawn(1))
+
+    def _learn(self, data: TrainingSet, plan: Plan) -> str:
+        """Train all members and keep them; return in words what did not converge."""
+        recipe = Recipe(data.is_kernel, self.label_names_, plan.settings)
         tasks = [
             delayed(train_member)(data.basis, data.Y, recipe, spec, seed)
-            for spec, seed in zip(specs, seeds, strict=True)
+            for spec, seed in zip(plan.specs, plan.seeds, strict=True)
         ]
         models = run_members(tasks, data, self.n_jobs, bool(self.verbose))
         self.estimators_ = [self._member(model) for model in models]
@@ -227,24 +255,35 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.gap_seconds_ = [model.seconds for model in models]
         self.n_iter_ = np.array([len(model.gaps) for model in models])
         self._average(models)
-        n_short = sum(not model.converged for model in models)
-        if n_short:
-            largest = max(relative_gap(model) for model in models)
-            warn_not_converged(
-                f"{n_short} of {n_estimators} members stopped after {self.max_iter} "
-                f"passes with a duality gap of up to {largest:.2g} times the dual "
-                f"objective; tol is {self.tol:g}"
+        if self.probability:
+            self._calibrated = self.aggregation
+            is_mam = self.aggregation == "mam"
+            margins = consensus_margins if is_mam else average_margins
+            self.calibration_ = calibrate(
+                data,
+                HeldOut(self._member_factors, plan.settings, margins),
+                plan.calibration_seed,
+                lambda tasks: run_members(tasks, data, self.n_jobs, bool(self.verbose)),
             )
-        return self
+        n_short = sum(not model.converged for model in models)
+        if not n_short:
+            return ""
+        largest = max(relative_gap(model) for model in models)
+        return (
+            f"{n_short} of {len(models)} members stopped after {self.max_iter} "
+            f"passes with a duality gap of up to {largest:.2g} times the dual "
+            f"objective; tol is {self.tol:g}"
+        )
 
     def _member(self, model: Model) -> MMCRFClassifier:
         """Return a member as an estimator that shares this one's training examples."""
         params = self.get_params(deep=False)
-        for name in ("n_estimators", "aggregation", "n_jobs"):
+        for name in ("n_estimators", "aggregation", "n_jobs", "probability"):
             del params[name]
         member = MMCRFClassifier(**{**params, "graph": model.graph})
         for name in (
             "_coding",
+            "has_node_factors_",
             "classes_",
             "label_names_",
             "n_features_in_",
@@ -285,6 +324,12 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     @property
     def _decoding_factors(self) -> FactorGraph:
         return self._consensus_factors
+
+    def _calibrated_margins(self, basis: Any) -> list[NDArray[np.float64]]:
+        if self._calibrated == "mam":
+            return self._margins(basis)
+        scores = (member._scores(basis) for member in self.estimators_)
+        return average_margins(self._member_factors, scores)
 
     def _top_lists(self, basis: Any, k: int) -> TopLists:
         """Return the k best label sets of MAM, with those of the members as seeds.
@@ -386,17 +431,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _ballots(self, basis: Any) -> Iterator[Ballot]:
         """Yield the votes and margins of the first 1, 2, ... members."""
-        n = basis.shape[0]
-        votes = [np.zeros((n, size)) for size in self._coding.n_values]
-        margins = [np.zeros((n, size)) for size in self._coding.n_values]
-        for t, member in enumerate(self.estimators_):
-            factors, scores = member._factors, member._scores(basis)
-            decoding = decode(factors, scores)
-            member_margins = label_margins(factors, scores, decoding)
-            for j, labels in enumerate(decoding.labels.T):
-                votes[j][np.arange(n), labels] += 1.0
-                margins[j] += member_margins[j]
-            yield Ballot(votes, margins, t + 1)
+        scores = (member._scores(basis) for member in self.estimators_)
+        return count_ballots(self._member_factors, scores)
 
     def _ballot(self, basis: Any) -> Ballot:
         *_, ballot = self._ballots(basis)
@@ -412,6 +448,50 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             so_far = consensus_factors(parts[: t + 1])
             scores = total[:, union.places_of(so_far)] / (t + 1)
             yield decode_exactly(so_far, scores).labels
+
+
+class Plan(NamedTuple):
+    """What the members are to do; one graph and one seed for each."""
+
+    settings: Settings
+    specs: list[Any]  # what each draws its graph from
+    seeds: list[np.random.SeedSequence]
+    calibration_seed: np.random.SeedSequence
+
+
+def combine(
+    aggregation: str, parts: list[FactorGraph], scores: list[NDArray[np.float64]]
+) -> NDArray[np.intp]:
+    """Return the codes an ensemble predicts, from the scores of each of its members.
+
+    `parts` are the members' factors; each array of scores has a row per example.
+    """
+    if aggregation != "mam":
+        *_, ballot = count_ballots(parts, scores)
+        return ballot.choose(aggregation)
+    union = consensus_factors(parts)
+    total = np.zeros((len(scores[0]), union.n_cells))
+    for part, of_member in zip(parts, scores, strict=True):
+        total[:, union.places_of(part)] += of_member
+    return decode_exactly(union, total / len(parts)).labels
+
+
+def count_ballots(
+    parts: list[FactorGraph], scores: Iterable[NDArray[np.float64]]
+) -> Iterator[Ballot]:
+    """Yield the votes and margins of the first 1, 2, ... members.
+
+    `parts` and `scores` are as for `combine`.
+    """
+    votes: list[Any] = [0.0] * parts[0].n_labels
+    margins: list[Any] = [0.0] * parts[0].n_labels
+    for t, (factors, of_member) in enumerate(zip(parts, scores, strict=True)):
+        decoding = decode(factors, of_member)
+        for j, margin in enumerate(label_margins(factors, of_member, decoding)):
+            chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
+            votes[j] = votes[j] + chosen
+            margins[j] = margins[j] + margin
+        yield Ballot(votes, margins, t + 1)
 
 
 class Recipe(NamedTuple):
@@ -441,7 +521,7 @@ def train_member(
 
 def run_members(
     tasks: list[Any], data: TrainingSet, n_jobs: int | None, verbose: bool
-) -> list[Model]:
+) -> list[Any]:
     """Run the tasks by joblib, in threads unless it was told otherwise."""
     with _data_on_all_workers(data):
         parallel = Parallel(

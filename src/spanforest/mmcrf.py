@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -22,13 +23,18 @@ from spanforest._progress import watch_gap
 from spanforest._validation import (
     seed_sequence,
 )
-from spanforest.factors import FactorGraph
+from spanforest.calibration import Calibration, fit_calibration
+from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import LabelGraph, draw_graph
+from spanforest.inference import label_margins
 from spanforest.losses import find_loss
 from spanforest.search import TopLists, k_best
-from spanforest.solvers import KernelForm, Problem, linear_form, solve
+from spanforest.solvers import KernelForm, Problem, Solution, linear_form, solve
 
 __all__ = ["MMCRFClassifier"]
+
+CALIBRATION_FOLDS = 5
+CALIBRATION_MEMBERS = 10  # at most, that are trained anew on each fold
 
 
 class Model(NamedTuple):
@@ -51,21 +57,7 @@ def train(
     watch: Callable[[int, float], None] | None = None,
 ) -> Model:
     """Learn one model on a graph; `watch` is told of every pass (see `solve`)."""
-    factors = FactorGraph(graph, data.Y.max(axis=0) + 1)
-    ends = factors.arrays.factor
-    loss = find_loss(settings.loss)(ends["first"], ends["second"])
-    problem = Problem(factors, loss, data.Y, settings.C)
-    make_form = KernelForm if data.is_kernel else linear_form
-    form = make_form(data.basis, factors.n_cells, settings.fit_intercept)
-    with single_blas_thread():
-        found = solve(
-            form,
-            problem,
-            rng,
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            watch=watch,
-        )
+    found = learn(data, factors_for(data, graph), rng, settings, watch)
     return Model(
         graph=graph,
         weights=found.weights,
@@ -75,6 +67,188 @@ def train(
         seconds=found.seconds,
         converged=found.converged,
     )
+
+
+def learn(
+    data: TrainingSet,
+    factors: FactorGraph,
+    rng: np.random.Generator,
+    settings: Settings,
+    watch: Callable[[int, float], None] | None = None,
+) -> Solution:
+    """Train on the factors of a model."""
+    return next(learn_path(data, factors, rng, settings, [settings.C], watch))
+
+
+def learn_path(
+    data: TrainingSet,
+    factors: FactorGraph,
+    rng: np.random.Generator,
+    settings: Settings,
+    Cs: Iterable[float],
+    watch: Callable[[int, float], None] | None = None,
+) -> Iterator[Solution]:
+    """Yield the solution for every C, each found from where the one before it ended.
+
+    Give the C in ascending order: dual variables that are feasible for one C are so for
+    a larger C', times any factor from 1 to C'/C, and the best of these is the start.
+    The solutions share their arrays: use one before you ask for the next.
+    """
+    ends = factors.arrays.factor
+    loss = find_loss(settings.loss)(ends["first"], ends["second"])
+    make_form = KernelForm if data.is_kernel else linear_form
+    form = make_form(data.basis, factors.n_cells, settings.fit_intercept)
+    found, previous = None, 0.0
+    for C in Cs:
+        with single_blas_thread():
+            if found is not None:
+                # the dual objective along the ray, D(f) = f <loss, mu> - ½ f² ‖w‖², is
+                # highest where f is <loss, mu> / ‖w‖²
+                squared_norm = form.squared_norm()
+                peak = np.inf
+                if squared_norm > 0.0:
+                    peak = found.dual_objective / squared_norm + 0.5
+                form.restart(min(C / previous, max(peak, 1.0)))
+            found = solve(
+                form,
+                Problem(factors, loss, data.Y, C),
+                rng,
+                tol=settings.tol,
+                max_iter=settings.max_iter,
+                watch=watch,
+            )
+        previous = C
+        yield found
+
+
+def factors_for(data: TrainingSet, graph: LabelGraph) -> FactorGraph:
+    """Return the factors of a model that learns from these data."""
+    return model_factors(
+        graph, data.Y.max(axis=0) + 1, node_factors=bool((data.Y < 0).any())
+    )
+
+
+def model_factors(
+    graph: LabelGraph, n_values: NDArray[np.integer], *, node_factors: bool
+) -> FactorGraph:
+    """Return the factors of a model, one for every label beside its edges if asked.
+
+    Where labels are missing they are wanted: an example that has a label but none of
+    the labels it is joined with teaches no edge.
+    """
+    everyone = np.arange(graph.n_labels) if node_factors else None
+    return FactorGraph(graph, n_values, everyone)
+
+
+class HeldOut(NamedTuple):
+    """What is trained on a part of the data to see the margins of the others."""
+
+    parts: list[FactorGraph]  # of the members, with every value of every label
+    settings: Settings
+    margins: Callable[..., list[NDArray[np.float64]]]  # of the parts and their scores
+
+    @property
+    def units(self) -> NDArray[np.float64]:
+        """What it costs to have one label wrong, on average: the margin asked for."""
+        total = np.zeros(self.parts[0].n_labels)
+        for factors in self.parts:
+            ends = factors.arrays.factor
+            loss = find_loss(self.settings.loss)(ends["first"], ends["second"])
+            np.add.at(total, ends["first"], loss.joint + loss.first)
+            is_edge = ends["second"] >= 0
+            at_second = (loss.joint + loss.second)[is_edge]
+            np.add.at(total, ends["second"][is_edge], at_second)
+        return total / len(self.parts)
+
+
+def average_margins(
+    parts: list[FactorGraph], scores: Iterable[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the average of the members' margins, one array per label: those of AMM."""
+    total: Any = 0.0
+    for factors, own in zip(parts, scores, strict=True):
+        total = total + np.column_stack(label_margins(factors, own))
+    return np.split(total / len(parts), parts[0].value_start[1:], axis=1)
+
+
+def consensus_margins(
+    parts: list[FactorGraph], scores: Iterable[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the margins of the average scores, one array per label: those of MAM."""
+    union = consensus_factors(parts)
+    total: Any = 0.0
+    for factors, own in zip(parts, scores, strict=True):
+        spread = np.zeros((len(own), union.n_cells))
+        spread[:, union.places_of(factors)] = own
+        total = total + spread
+    return label_margins(union, total / len(parts))
+
+
+def calibrate(
+    data: TrainingSet,
+    members: HeldOut,
+    seed: np.random.SeedSequence,
+    run: Callable[[list[Any]], list[Any]],
+) -> Calibration:
+    """Fit a calibration to margins of examples that members were not trained on.
+
+    Some members suffice. Their margins are measured in units of what training asks of
+    them, so that the calibration also holds for all members together. A single label
+    gets no bias: its most probable value is the one predicted.
+
+    Parameters
+    ----------
+    data : TrainingSet
+        All of the training examples, which folds are made of.
+    members : HeldOut
+        All members.
+    seed : SeedSequence
+        Draws the folds, and the order of the examples in training.
+    run : callable
+        Runs a list of joblib tasks.
+    """
+    n_values = members.parts[0].n_values
+    if n_values.max() == 1:
+        return fit_calibration([np.zeros((0, 1))] * len(n_values), data.Y[:0])
+    some = members._replace(parts=members.parts[:CALIBRATION_MEMBERS])
+    n_samples = len(data.Y)
+    n_folds = min(CALIBRATION_FOLDS, n_samples)
+    *seeds, last = seed.spawn(n_folds + 1)
+    fold = np.random.default_rng(last).permutation(np.arange(n_samples) % n_folds)
+    tasks = [
+        delayed(margins_of_fold)(
+            data.basis, data.Y, data.is_kernel, fold == f, some, seeds[f]
+        )
+        for f in range(n_folds)
+    ]
+    margins = [np.empty((n_samples, size)) for size in n_values]
+    for f, found in enumerate(run(tasks)):
+        for j, unit in enumerate(some.units):
+            margins[j][fold == f] = found[j] / unit
+    found = fit_calibration(margins, data.Y, biases=len(n_values) > 1)
+    return found.for_margins_of(members.units)
+
+
+def margins_of_fold(
+    basis: Any,
+    Y: NDArray[np.int32],
+    is_kernel: bool,
+    held_out: NDArray[np.bool_],
+    members: HeldOut,
+    seed: np.random.SeedSequence,
+) -> list[NDArray[np.float64]]:
+    """Return the members' margins of some examples, learned from the others."""
+    inside, outside = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    known, new = basis[inside], basis[outside]
+    if is_kernel:
+        known, new = np.ascontiguousarray(known[:, inside]), new[:, inside]
+    data = TrainingSet(known, Y[inside], is_kernel)
+    seeds = seed.spawn(len(members.parts))
+    scores = []
+    for factors, own in zip(members.parts, seeds, strict=True):
+        found = learn(data, factors, np.random.default_rng(own), members.settings)
+        scores.append(np.asarray(new @ found.weights) + found.intercept)
+    return members.margins(members.parts, scores)
 
 
 class MMCRFClassifier(GraphClassifier):
@@ -120,10 +294,16 @@ class MMCRFClassifier(GraphClassifier):
         Stop when the duality gap is at most `tol` times the dual objective.
     max_iter : int, default=100
         Most passes over the data.
+    missing_label : number or str, optional
+        A value in `y` that means "not observed", such as -1. NaN, None and the masked
+        entries of a masked array always mean so.
     random_state : int, RandomState, Generator or None
         Draws the graph and the order of the examples.
     verbose : int, default=0
         Show progress on a terminal if positive (needs rich).
+    probability : bool, default=False
+        Also fit what `predict_proba` and `predict_for` need, on held-out folds: five
+        more trainings. Nothing else changes.
 
     Attributes
     ----------
@@ -134,6 +314,9 @@ class MMCRFClassifier(GraphClassifier):
         The column names if `y` was a DataFrame.
     graph_ : LabelGraph
         The output graph.
+    has_node_factors_ : bool
+        Whether every label has a factor of its own beside its edges: only if some
+        labels were missing in `y`.
     coef_ : ndarray of shape (n_features, n_cells)
         Weights, with a linear kernel.
     dual_coef_ : ndarray of shape (n_samples, n_cells)
@@ -154,6 +337,8 @@ class MMCRFClassifier(GraphClassifier):
         Seconds since training began, at the same moments.
     n_iter_ : int
         Number of passes made.
+    calibration_ : Calibration
+        What turns margins into probabilities, with ``probability=True``.
     n_features_in_ : int
         Number of features, or of training examples with a precomputed kernel.
     feature_names_in_ : ndarray
@@ -196,8 +381,10 @@ class MMCRFClassifier(GraphClassifier):
         fit_intercept=True,
         tol=1e-2,
         max_iter=100,
+        missing_label=None,
         random_state=None,
         verbose=0,
+        probability=False,
     ):
         self.graph = graph
         self.kernel = kernel
@@ -211,8 +398,10 @@ class MMCRFClassifier(GraphClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.missing_label = missing_label
         self.random_state = random_state
         self.verbose = verbose
+        self.probability = probability
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from examples and their labels.
@@ -222,7 +411,8 @@ class MMCRFClassifier(GraphClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Examples, or their kernel matrix if ``kernel="precomputed"``.
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
-            Labels: an indicator matrix, or any values; or 1-D for a single label.
+            Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
+            None and masked entries are labels that were not observed.
 
         Returns
         -------
@@ -231,11 +421,16 @@ class MMCRFClassifier(GraphClassifier):
         """
         settings = self._settings()
         data = self._read_training_set(X, y)
-        rng = np.random.default_rng(seed_sequence(self.random_state))
+        root = seed_sequence(self.random_state)
+        rng = np.random.default_rng(root)
         graph = draw_graph(self.graph, data.Y, rng, self.label_names_)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
             model = train(data, graph, rng, settings, watch)
         self._store(model)
+        if self.probability:
+            (seed,) = root.spawn(1)
+            members = HeldOut([self._factors], settings, average_margins)
+            self.calibration_ = calibrate(data, members, seed, Parallel())
         if not model.converged:
             warn_not_converged(
                 f"the duality gap is {self.duality_gap_:.3g} after {self.n_iter_} "
@@ -259,7 +454,9 @@ class MMCRFClassifier(GraphClassifier):
 
     @property
     def _factors(self) -> FactorGraph:
-        return FactorGraph(self.graph_, self._coding.n_values)
+        return model_factors(
+            self.graph_, self._coding.n_values, node_factors=self.has_node_factors_
+        )
 
     @property
     def _decoding_factors(self) -> FactorGraph:

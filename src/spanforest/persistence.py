@@ -50,6 +50,8 @@ _ALWAYS_ALLOWED = 2**28  # bytes
 _TRUSTED_PARTS = {
     "spanforest.mmcrf": "MMCRFClassifier",
     "spanforest.ensemble": "RandomGraphEnsembleClassifier",
+    "spanforest.tuning._estimator": "RandomGraphEnsembleClassifierCV",
+    "spanforest.calibration": "Calibration",
     "spanforest._validation": "LabelCoding",
     "spanforest.graphs": (
         "LabelGraph independent_labels random_pairing random_spanning_tree "

@@ -1,0 +1,198 @@
+"""Probabilities of labels, against SVMs per label with Platt's sigmoid."""
+
+import argparse
+import warnings
+from typing import NamedTuple
+
+import common
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import f1_score
+from sklearn.svm import SVC
+
+from spanforest import RandomGraphEnsembleClassifier
+from spanforest.metrics import microlabel_accuracy, multilabel_accuracy
+
+DATASETS = (
+    "emotions",
+    "yeast",
+    "scene",
+    "enron",
+    "cal500",
+    "medical",
+    "genbase",
+    "circle10",
+    "circle50",
+)
+CS = (0.1, 0.3, 1.0, 3.0, 10.0)
+N_TREES = 30
+N_TRAIN = 600  # at most; the others are test examples
+N_MICROLABELS = 10_000  # random splits are made until so many were predicted
+N_SEEN = 10  # labels that are scored occur so often, and are absent so often
+N_BINS = 15
+
+
+class Split(NamedTuple):
+    """A kernel matrix, labels, and the rows to learn from and to predict."""
+
+    K: np.ndarray
+    Y: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
+
+    def choosing(self):
+        """Return a split of the training rows, to choose C by."""
+        n = len(self.train) // 3
+        return self._replace(train=self.train[n:], test=self.train[:n])
+
+    @property
+    def blocks(self):
+        """Kernel values inside the training part, and of the test part with it."""
+        return (
+            self.K[np.ix_(self.train, self.train)],
+            self.K[np.ix_(self.test, self.train)],
+        )
+
+
+class Outcome(NamedTuple):
+    """Probabilities of the labels that are scored, and the truth."""
+
+    P: np.ndarray
+    Y: np.ndarray
+
+    @property
+    def log_loss(self):
+        right = np.where(self.Y, self.P, 1 - self.P)
+        return -np.log(np.maximum(right, 1e-12)).mean()
+
+    @property
+    def calibration_error(self):
+        """Mean distance of probability and frequency, over bins of equal width."""
+        place = np.minimum((self.P * N_BINS).astype(int), N_BINS - 1)
+        return np.abs(np.bincount(place, self.P - self.Y)).sum() / len(self.P)
+
+
+def forest(C, split, n_trees=N_TREES):
+    K, K_new = split.blocks
+    clf = RandomGraphEnsembleClassifier(
+        n_trees, kernel="precomputed", C=C, random_state=0, probability=True
+    )
+    return clf.fit(K, split.Y[split.train]), K_new
+
+
+def forest_probabilities(C, split, n_trees=10):
+    clf, K_new = forest(C, split, n_trees)
+    return clf.predict_proba(K_new)
+
+
+def svm_probabilities(C, split):
+    """Return what Platt's method gives, or the frequency if a label is too rare."""
+    K, K_new = split.blocks
+    columns = []
+    for y in split.Y[split.train].T:
+        rarer = min(y.sum(), len(y) - y.sum())
+        if rarer < 2:
+            columns.append(np.full(len(K_new), (y.sum() + 1) / (len(y) + 2)))
+            continue
+        machine = CalibratedClassifierCV(
+            SVC(kernel="precomputed", C=C), cv=int(min(5, rarer)), ensemble=False
+        )
+        columns.append(machine.fit(K, y).predict_proba(K_new)[:, 1])
+    return np.column_stack(columns)
+
+
+def choose(probabilities, split):
+    """Return the C of lowest log-loss on a third of the training part."""
+    inner = split.choosing()
+    losses = [scored(inner, probabilities(C, inner)).log_loss for C in CS]
+    return CS[int(np.argmin(losses))]
+
+
+def scored(split, P):
+    n_on = split.Y[split.train].sum(axis=0)
+    often = (n_on >= N_SEEN) & (n_on <= len(split.train) - N_SEEN)
+    return Outcome(P[:, often].ravel(), split.Y[split.test][:, often].ravel())
+
+
+def splits(name):
+    """Yield random splits."""
+    data = common.load(name)
+    if data.is_text:
+        X = common.unit_rows(data)
+        K = (X @ X.T).toarray()
+    else:
+        K = common.gaussian_kernel(data)
+    Y = np.asarray(data.Y, dtype=int)
+    n = data.n_samples
+    n_train = min(N_TRAIN, 2 * n // 3)
+    for seed in range(-(-N_MICROLABELS // ((n - n_train) * Y.shape[1]))):
+        rows = np.random.default_rng(seed).permutation(n)
+        yield Split(K, Y, rows[:n_train], rows[n_train:])
+
+
+def compare(name):
+    """Return both outcomes of a data set, and how well decisions do."""
+    found, decisions = {"ours": [], "svm": []}, []
+    for split in splits(name):
+        clf, K_new = forest(choose(forest_probabilities, split), split)
+        found["ours"].append(scored(split, clf.predict_proba(K_new)))
+        C = choose(svm_probabilities, split)
+        found["svm"].append(scored(split, svm_probabilities(C, split)))
+        truth = split.Y[split.test]
+        decisions.append(
+            [
+                measures(truth, clf.predict(K_new)),
+                measures(truth, clf.predict_for(K_new, "hamming")),
+                measures(truth, clf.predict_for(K_new, "f1")),
+            ]
+        )
+    pooled = {
+        method: Outcome(*map(np.concatenate, zip(*parts, strict=True)))
+        for method, parts in found.items()
+    }
+    return pooled, 100 * np.mean(decisions, axis=0), len(decisions)
+
+
+def measures(truth, predicted):
+    return (
+        microlabel_accuracy(truth, predicted),
+        multilabel_accuracy(truth, predicted),
+        f1_score(truth, predicted, average="samples", zero_division=1.0),
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", nargs="*", default=DATASETS)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    rows, decided = [], []
+    for name in parser.parse_args().datasets:
+        found, decisions, n_splits = compare(name)
+        ours, svm = found["ours"], found["svm"]
+        rows.append(
+            [
+                name,
+                n_splits,
+                f"{ours.log_loss:.4f}",
+                f"{svm.log_loss:.4f}",
+                f"{ours.calibration_error:.4f}",
+                f"{svm.calibration_error:.4f}",
+            ]
+        )
+        decided.append([name, *(f"{value:.1f}" for value in decisions.T.ravel())])
+    errors = ["log-loss, ours", "SVM", "calibration error, ours", "SVM"]
+    common.print_table(["data set", "splits", *errors], rows)
+    print(
+        f"\nUp to {N_TRAIN} training rows, {N_TREES} trees; for both, C among {CS} by "
+        "log-loss on a third of the training rows, and only labels that are on and off "
+        f"at least {N_SEEN} times in them.\n"
+    )
+    ways = ["`predict`", "Hamming", "F1"]
+    header = [f"{m}, {way}" for m in ("labels", "label sets", "F1") for way in ways]
+    common.print_table(["data set", *header], decided)
+    print("\nRight labels, right label sets, mean F1 of an example; all in per cent.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,396 @@
+"""The ensemble that chooses its parameters as it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.preprocessing import StandardScaler
+
+from spanforest._classifier import TrainingSet
+from spanforest._validation import (
+    LabelCoding,
+    check_count,
+    check_number,
+    read_labels,
+    seed_sequence,
+)
+from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.kernels import KernelSpec
+from spanforest.losses import find_loss
+from spanforest.mmcrf import warn_not_converged
+from spanforest.model_selection import LabelCardinalityKFold
+from spanforest.tuning._search import Grid, Judge, Search, Table, Workers, cv_results
+
+GAMMAS = (0.5, 1.0, 2.0)
+HAVE_GAMMA = ("poly", "rbf")
+SEARCH_TOL = 0.05  # a smaller gap changes few predictions
+SEARCH_PASSES = 50  # nor do more passes, where even these do not reach it
+
+
+def _chosen(name: str) -> Any:
+    return property(
+        lambda self: getattr(self, f"{name}_", None),
+        doc=f"The chosen `{name}`; None before fit.",
+    )
+
+
+class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
+    """Random graph ensemble that chooses its kernel, C and loss by cross-validation.
+
+    Every combination of `kernels`, `gammas`, `losses` and `Cs` is tried with a few
+    trees on every fold. Then an ensemble of full size is trained on all examples with
+    the best one: once fitted, this is that ensemble.
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Number of members of the final ensemble.
+    aggregation : {"mve", "amm", "mam"}, default="mam"
+        How members are combined, in the search as in the end.
+    graph : str, graph, list of graphs or callable, default="random_tree"
+        As in `RandomGraphEnsembleClassifier`.
+    kernels : str, callable or sequence of these, default=("linear", "rbf")
+        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes.
+        "precomputed" can only stand alone.
+    gammas : sequence of float, optional
+        Scales of "rbf" and "poly" to choose from, as multiples of one that is found in
+        the data: with 1, half the mean squared distance between two examples (for
+        "poly", the mean squared length of an example) becomes 1. By default 0.5, 1, 2.
+    degree, coef0, kernel_params, normalize_kernel
+        As in `MMCRFClassifier`, the same for all kernels that have them.
+    Cs : sequence of float, default=(0.3, 1, 3, 10)
+        Values of C to choose from.
+    losses : str or sequence of str, default=("edge", "hamming")
+        Losses to choose from.
+    fit_intercept, tol, max_iter, missing_label
+        As in `MMCRFClassifier`. The search stops at a gap of 0.05 or after 50 passes
+        if these ask for more.
+    cv : int, splitter or iterable of (train, test), default=3
+        Number of folds, which then agree in how many positive labels their examples
+        have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds.
+    scoring : str or callable, default="mean"
+        What the best candidate is best in: "multilabel_accuracy",
+        "microlabel_accuracy", "microlabel_f1" (of the higher of two values), the "mean"
+        of them (without F1 if a label has more than two values), or a function of true
+        and predicted labels that is higher for better ones. Labels that are not
+        observed do not count; a function finds in their place what was predicted.
+    n_estimators_search : int, default=5
+        Number of members in the search: the first of the final ensemble.
+    random_state : int, RandomState, Generator or None
+        Draws the graphs, the folds and the order of the examples.
+    verbose : int, default=0
+        Show progress on a terminal if positive (needs rich).
+    n_jobs : int, optional
+        How many members are trained at the same time, in threads unless joblib is told
+        otherwise. It changes no result.
+    probability : bool, default=False
+        As in `RandomGraphEnsembleClassifier`, for the final ensemble.
+
+    Attributes
+    ----------
+    C_, gamma_, kernel_, loss_
+        The choice; `gamma_` is None if the kernel has none.
+    best_params_ : dict
+        The same, as parameters of `RandomGraphEnsembleClassifier`.
+    best_score_ : float
+        Mean score over the folds of the choice.
+    best_index_ : int
+        Its place in `cv_results_`. Of equal candidates the first one is chosen: that of
+        the earlier kernel, the smaller gamma, the smaller C, the earlier loss.
+    best_estimator_ : RandomGraphEnsembleClassifier
+        The final ensemble as an ordinary one. Arrays are shared, not copied.
+    cv_results_ : dict of arrays
+        As in `sklearn.model_selection.GridSearchCV`; a data frame can be made of it.
+        Training times are of one value of C after another, each beginning where the one
+        before it ended.
+    estimators_, graphs_, consensus_graph_, coef_, dual_coef_, intercept_, \
+    duality_gap_, dual_objective_, n_iter_, gap_history_, gap_seconds_, classes_, \
+    label_names_, has_node_factors_, calibration_, X_fit_, n_features_in_, \
+    feature_names_in_
+        Of the final ensemble, as in `RandomGraphEnsembleClassifier`.
+
+    See Also
+    --------
+    RandomGraphEnsembleClassifier : The same with parameters that are known.
+    sklearn.model_selection.GridSearchCV : Tunes any parameter, at a higher price.
+
+    Examples
+    --------
+    >>> from spanforest.datasets import make_circle
+    >>> from spanforest.tuning import RandomGraphEnsembleClassifierCV
+    >>> X, Y = make_circle(200, n_labels=6, random_state=0)
+    >>> clf = RandomGraphEnsembleClassifierCV(10, losses="edge", random_state=0)
+    >>> clf = clf.fit(X[:150], Y[:150])
+    >>> clf.kernel_, clf.C_
+    ('rbf', 10.0)
+    >>> clf.predict(X[150:]).shape
+    (50, 6)
+    """
+
+    kernel = _chosen("kernel")
+    gamma = _chosen("gamma")
+    C = _chosen("C")
+    loss = _chosen("loss")
+
+    def __init__(
+        self,
+        n_estimators=50,
+        aggregation="mam",
+        graph="random_tree",
+        kernels=("linear", "rbf"),
+        gammas=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        normalize_kernel=False,
+        Cs=(0.3, 1.0, 3.0, 10.0),
+        losses=("edge", "hamming"),
+        fit_intercept=True,
+        tol=1e-2,
+        max_iter=100,
+        missing_label=None,
+        cv=3,
+        scoring="mean",
+        n_estimators_search=5,
+        random_state=None,
+        verbose=0,
+        n_jobs=None,
+        probability=False,
+    ):
+        self.n_estimators = n_estimators
+        self.aggregation = aggregation
+        self.graph = graph
+        self.kernels = kernels
+        self.gammas = gammas
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.normalize_kernel = normalize_kernel
+        self.Cs = Cs
+        self.losses = losses
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.missing_label = missing_label
+        self.cv = cv
+        self.scoring = scoring
+        self.n_estimators_search = n_estimators_search
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.probability = probability
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        given = self.kernels == "precomputed" or (
+            isinstance(self.kernels, list | tuple) and "precomputed" in self.kernels
+        )
+        tags.input_tags.sparse = not given
+        tags.input_tags.pairwise = given
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose the parameters, then learn all members with them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel matrix if ``kernels="precomputed"``.
+        y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
+            Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
+            None and masked entries are labels that were not observed.
+
+        Returns
+        -------
+        self
+            The fitted ensemble.
+        """
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # of an earlier fit
+        grid = self._read_grid()
+        first = RandomGraphEnsembleClassifier(**self._shared_params(grid))
+        kernels = self._read_kernels(self._read_examples(X, reset=True))
+        search = self._prepare(grid, first, X, y)
+        tables: list[Table] = []
+        leader: Any = None
+        for kernel in kernels:
+            trial = try_kernel(search, clone(first).set_params(**kernel), X, y)
+            tables.append(trial.table)
+            if leader is None or trial.table.best > leader.table.best:
+                leader = trial
+            del trial  # or a third kernel matrix would be kept while the next is made
+        self._store_choice(cv_results(kernels, grid, tables))
+        shortfall = self._learn_chosen(leader)
+        if shortfall:
+            warn_not_converged(shortfall)
+        return self
+
+    def _read_grid(self) -> Grid:
+        """Check what there is to choose from besides kernels."""
+        Cs = [check_number("each of Cs", C) for C in as_list("Cs", self.Cs)]
+        losses = as_list("losses", self.losses)
+        for loss in losses:
+            find_loss(loss)
+        return Grid(losses, sorted(set(Cs)))
+
+    def _shared_params(self, grid: Grid) -> dict[str, Any]:
+        """Return the parameters of an ensemble; C and loss are still to be replaced."""
+        known = RandomGraphEnsembleClassifier().get_params()
+        params = self.get_params(deep=False)
+        shared = {name: params[name] for name in params.keys() & known.keys()}
+        if not isinstance(self.random_state, Integral):
+            # one number, so that the final ensemble has the graphs of the search
+            state = seed_sequence(self.random_state).generate_state(1)
+            shared["random_state"] = int(state[0])
+        return {**shared, "C": grid.Cs[0], "loss": grid.losses[0]}
+
+    def _read_kernels(self, X: Any) -> list[dict[str, Any]]:
+        """Return the parameters of every kernel; their scales are found in X."""
+        kernels = as_list("kernels", self.kernels)
+        if len(kernels) > 1 and "precomputed" in kernels:
+            raise ValueError(
+                '"precomputed" cannot be one of several kernels: X is either a kernel '
+                f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
+            )
+        if self.gammas is not None and not any(k in HAVE_GAMMA for k in kernels):
+            raise ValueError(
+                'gammas are scales of the kernels "rbf" and "poly"; kernels are '
+                f"{self.kernels!r}. Leave gammas at None, or add such a kernel."
+            )
+        gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
+        multiples = sorted({check_number("each of gammas", g) for g in gammas})
+        found: list[dict[str, Any]] = []
+        for kernel in kernels:
+            own = {"kernel": kernel}
+            if any(map(callable, kernels)) and not callable(kernel):
+                own["kernel_params"] = None  # they are meant for the callable
+            kernel_params = own.get("kernel_params", self.kernel_params)
+            KernelSpec(kernel, None, self.degree, self.coef0, kernel_params)  # checks
+            if kernel in HAVE_GAMMA:
+                self._check_size_of_features(X)
+                unit = gamma_unit(kernel, X)
+                found += [{**own, "gamma": multiple * unit} for multiple in multiples]
+            else:
+                found.append(own)
+        return found
+
+    def _prepare(
+        self, grid: Grid, first: RandomGraphEnsembleClassifier, X: Any, y: Any
+    ) -> Search:
+        """Draw the folds, and pick the members that search."""
+        n = check_count("n_estimators_search", self.n_estimators_search)
+        plan = first._plan()
+        settings = plan.settings._replace(
+            tol=max(plan.settings.tol, SEARCH_TOL),
+            max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
+        )
+        Y, coding = read_labels(y, allow_missing=True, missing_label=self.missing_label)
+        return Search(
+            grid,
+            plan._replace(
+                settings=settings, specs=plan.specs[:n], seeds=plan.seeds[:n]
+            ),
+            draw_folds(self.cv, X, Y, coding, first.random_state),
+            Judge.read(self.scoring, Y, coding),
+            self.aggregation,
+            Workers(self.n_jobs, bool(self.verbose)),
+        )
+
+    def _store_choice(self, results: dict[str, Any]) -> None:
+        self.cv_results_ = results
+        self.best_index_ = int(np.argmax(results["mean_test_score"]))
+        self.best_score_ = float(results["mean_test_score"][self.best_index_])
+        self.best_params_ = results["params"][self.best_index_]
+        self.kernel_ = self.best_params_["kernel"]
+        self.gamma_ = self.best_params_.get("gamma")
+        self.C_ = self.best_params_["C"]
+        self.loss_ = self.best_params_["loss"]
+
+    def _learn_chosen(self, leader: Trial) -> str:
+        """Train the final ensemble and become it; return what did not converge."""
+        ensemble = leader.ensemble.set_params(C=self.C_, loss=self.loss_)
+        shortfall = ensemble._learn(leader.data, ensemble._plan())
+        self.best_estimator_ = ensemble
+        params = ensemble.get_params(deep=False)
+        for name, value in vars(ensemble).items():
+            if name not in params:
+                setattr(self, name, value)
+        return shortfall
+
+
+class Trial(NamedTuple):
+    """What was found with one kernel, and what a final ensemble needs."""
+
+    table: Table
+    ensemble: RandomGraphEnsembleClassifier  # has read the training set
+    data: TrainingSet
+
+
+def try_kernel(
+    search: Search, ensemble: RandomGraphEnsembleClassifier, X: Any, y: Any
+) -> Trial:
+    """Let an ensemble read the training set, and search with what it makes of it."""
+    data = ensemble._read_training_set(X, y)
+    what = str(ensemble.kernel)
+    if ensemble.gamma is not None:
+        what += f", gamma {ensemble.gamma:.3g}"
+    return Trial(search.run(data, what), ensemble, data)
+
+
+def as_list(name: str, values: Any) -> list[Any]:
+    """Return what there is to choose from; a single value is a choice of one.
+
+    Examples
+    --------
+    >>> as_list("losses", "edge"), as_list("Cs", (1, 10))
+    (['edge'], [1, 10])
+    """
+    if isinstance(values, str) or callable(values) or not isinstance(values, Iterable):
+        return [values]
+    found = list(values)
+    if not found:
+        raise ValueError(f"{name} must hold at least one value; got {values!r}.")
+    return found
+
+
+def gamma_unit(kernel: str, X: Any) -> float:
+    """Return the gamma with which a typical size of the examples becomes 1.
+
+    For "rbf" this is half the mean squared distance between two of them (the sum of the
+    variances of the features), for "poly" the mean squared length.
+
+    Examples
+    --------
+    >>> gamma_unit("rbf", np.array([[1.0, 5.0], [3.0, 9.0]]))
+    0.2
+    """
+    if kernel == "rbf":
+        size = StandardScaler(with_mean=False).fit(X).var_.sum()
+    else:
+        values = X.data if sparse.issparse(X) else X
+        size = np.square(values, dtype=np.float64).sum() / X.shape[0]
+    return float(1.0 / size) if size > 0.0 else 1.0
+
+
+def draw_folds(
+    cv: Any, X: Any, Y: NDArray[np.int32], coding: LabelCoding, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the rows of the training and the test part of every fold."""
+    if not isinstance(cv, Integral):
+        labels = coding.decode(np.maximum(Y, 0))
+        rows = np.arange(len(Y))
+        return [(rows[a], rows[b]) for a, b in check_cv(cv).split(X, labels)]
+    if not 2 <= int(cv) <= len(Y):
+        raise ValueError(
+            f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
+            "more folds, with an example in each. Pass another cv, or use "
+            "RandomGraphEnsembleClassifier with parameters of your choice."
+        )
+    return list(LabelCardinalityKFold(int(cv), random_state=seed).split(Y, Y))

@@ -1,0 +1,123 @@
+"""Decisions from probabilities, against all label sets and all outcomes."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from spanforest import decisions as module
+from spanforest.decisions import expected_f1, expected_f1_decisions, hamming_decisions
+
+
+def f1(chosen, truth):
+    if not chosen.any() and not truth.any():
+        return 1.0
+    return 2 * (chosen & truth).sum() / (chosen.sum() + truth.sum())
+
+
+def average_over_outcomes(measure, chosen, p):
+    """The oracle: every outcome of independent labels, weighted by its probability."""
+    total = 0.0
+    for outcome in product([False, True], repeat=len(p)):
+        truth = np.array(outcome)
+        total += np.prod(np.where(truth, p, 1 - p)) * measure(chosen, truth)
+    return total
+
+
+@st.composite
+def probabilities(draw, max_labels=5, n=3):
+    """Any, or coarse ones: these tie, and have zeros and ones among them."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    P = rng.random((n, draw(st.integers(1, max_labels)))) ** draw(
+        st.sampled_from([1, 4])
+    )
+    return np.round(3 * P) / 3 if draw(st.booleans()) else P
+
+
+@given(probabilities())
+@settings(deadline=None, max_examples=40)
+def test_no_label_set_has_a_higher_expected_f1(P):
+    found = expected_f1_decisions(P)
+    sets = np.array(list(product([False, True], repeat=P.shape[1])))
+    for p, chosen in zip(P, found.astype(bool), strict=True):
+        best = max(average_over_outcomes(f1, one, p) for one in sets)
+        assert_allclose(average_over_outcomes(f1, chosen, p), best, rtol=1e-10)
+
+
+@given(probabilities(), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_expected_f1_is_the_average_over_all_outcomes(P, seed):
+    chosen = np.random.default_rng(seed).random(P.shape) < 0.5
+    expected = [average_over_outcomes(f1, h, p) for h, p in zip(chosen, P, strict=True)]
+    assert_allclose(expected_f1(P, chosen), expected, rtol=1e-10)
+
+
+@given(probabilities())
+@settings(deadline=None, max_examples=40)
+def test_no_label_set_has_more_labels_right_than_the_most_probable_values(P):
+    found = hamming_decisions(P).astype(bool)
+    sets = np.array(list(product([False, True], repeat=P.shape[1])))
+
+    def n_right(chosen, truth):
+        return (chosen == truth).sum()
+
+    for p, chosen in zip(P, found, strict=True):
+        best = max(average_over_outcomes(n_right, one, p) for one in sets)
+        assert_allclose(average_over_outcomes(n_right, chosen, p), best, rtol=1e-10)
+
+
+def test_certain_labels_are_decided_as_they_are():
+    truth = np.random.default_rng(0).integers(0, 2, size=(20, 7))
+    assert_array_equal(expected_f1_decisions(truth), truth)
+    assert_array_equal(hamming_decisions(truth), truth)
+
+
+def test_ties_go_to_lower_values_and_smaller_sets():
+    assert_array_equal(hamming_decisions([[0.5, 0.5]]), [[0, 0]])
+    assert_array_equal(expected_f1_decisions([[0.5]]), [[0]])
+
+
+def test_many_labels_and_tiny_probabilities_keep_all_digits():
+    rng = np.random.default_rng(0)
+    P = rng.random((2, 300)) ** 12
+    chosen = expected_f1_decisions(P)
+    draws = rng.random((20000, 300)) < P[0]
+    hits = draws @ chosen[0]
+    sampled = np.mean(2 * hits / np.maximum(chosen[0].sum() + draws.sum(axis=1), 1))
+    assert_allclose(expected_f1(P, chosen)[0], sampled, atol=0.005)
+    assert np.all(expected_f1(P, chosen) >= expected_f1(P, hamming_decisions(P)))
+
+
+def test_examples_do_not_depend_on_how_many_are_decided_at_once(monkeypatch):
+    P = np.random.default_rng(0).random((11, 6))
+    at_once, values = expected_f1_decisions(P), expected_f1(P, P > 0.3)
+    monkeypatch.setattr(module, "CHUNK_CELLS", 100)
+    assert_array_equal(expected_f1_decisions(P), at_once)
+    assert_array_equal(expected_f1(P, P > 0.3), values)
+
+
+def test_labels_of_many_values_get_their_most_probable_one():
+    P = [np.array([[0.1, 0.2, 0.7], [0.4, 0.4, 0.2]]), np.array([[1.0], [1.0]])]
+    assert_array_equal(hamming_decisions(P), [[2, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("decide", [hamming_decisions, expected_f1_decisions])
+@pytest.mark.parametrize(
+    ("P", "message"),
+    [
+        ([0.5, 0.5], r"shape \(n, n_labels\); got an array of shape \(2,\)"),
+        ([[0.5, 1.5]], "between 0 and 1; got values from 0.5 to 1.5"),
+        ([[0.5, np.nan]], "between 0 and 1"),
+    ],
+)
+def test_what_is_no_probability_is_refused(decide, P, message):
+    with pytest.raises(ValueError, match=message):
+        decide(P)
+
+
+def test_decisions_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match=r"shape of P, \(1, 2\); got \(2,\)"):
+        expected_f1([[0.5, 0.5]], [1, 0])
