@@ -17,17 +17,17 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
-from spanforest._classifier import Settings
-from spanforest.calibration import Calibration, fit_calibration
-from spanforest.decisions import expected_f1_decisions
-from spanforest.factors import FactorGraph
-from spanforest.graphs import LabelGraph
-from spanforest.mmcrf import (
+from spanforest._held_out import (
     HeldOut,
     average_margins,
     consensus_margins,
     margins_of_fold,
 )
+from spanforest._training import Settings
+from spanforest.calibration import Calibration, fit_calibration
+from spanforest.decisions import expected_f1_decisions
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph
 
 seeds = st.integers(0, 2**32 - 1)
 compiled_only = pytest.mark.skipif(

@@ -610,3 +610,10 @@ def test_a_file_of_the_size_of_bibtex_is_read_in_seconds(tmp_path):
 def test_openml_has_the_set(no_data, name):
     assert load_dataset(name).name == name
     assert Path(get_data_home()).is_dir()
+
+
+def test_an_archive_with_missing_labels_is_refused(tmp_path):
+    path = tmp_path / "gaps.npz"
+    np.savez(path, X=np.eye(2), Y=np.array([[0.0, np.nan], [1.0, 1.0]]))
+    with pytest.raises(ValueError, match=r"gaps\.npz: Y must hold whole numbers"):
+        load_npz(path)

@@ -14,8 +14,8 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import normalize
 
 from spanforest import RandomGraphEnsembleClassifier
+from spanforest._training import TrainingSet
 from spanforest.ensemble import run_members
-from spanforest.mmcrf import TrainingSet
 
 distributed = pytest.importorskip("distributed", reason="needs the distributed extra")
 

@@ -563,7 +563,7 @@ given = {"kernel": "precomputed"}
         ({}, X, Y[:, :0], r"at least one example and one label; got shape \(60, 0\)"),
         ({}, X, Y[:0], r"at least one example and one label; got shape \(0, 4\)"),
         ({}, X, Y[:, :, None], r"\(n_samples, n_labels\).*3 dimensions, shape \(60, 4"),
-        ({}, X, np.where(Y, 1.0, np.nan), "fully observed; label 0 of .* Drop or fill"),
+        ({}, X, np.full(Y.shape, np.nan), "label 0 never is. Leave it out of Y"),
         ({}, X, X, "Unknown label type: continuous.*Bin such values"),
         ({}, X, [["a"], ["a", "b"]] * 30, "different lengths.*MultiLabelBinarizer"),
         ({"graph": LabelGraph(3, TRIANGLE)}, X, Y, "must have 4 nodes.*it has 3. Pass"),

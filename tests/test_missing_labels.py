@@ -22,6 +22,7 @@ from sklearn.svm import LinearSVC
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, load, save
+from spanforest._training import model_factors
 from spanforest._validation import read_labels
 from spanforest.datasets import make_circle
 from spanforest.diagnostics import (
@@ -33,7 +34,11 @@ from spanforest.diagnostics import (
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, chow_liu_tree, mutual_information
 from spanforest.losses import find_loss
-from spanforest.mmcrf import model_factors
+from spanforest.metrics import (
+    microlabel_accuracy,
+    microlabel_f1,
+    multilabel_accuracy,
+)
 from spanforest.solvers import DenseForm, KernelForm, Problem, SparseForm, solve
 
 PATH = LabelGraph(3, [(0, 1), (1, 2)])
@@ -295,6 +300,18 @@ def test_independent_labels_are_svms_of_the_examples_that_have_them():
         svm = LinearSVC(C=1.0, loss="hinge", tol=1e-10, max_iter=10**6, random_state=0)
         expected = svm.fit(X[known], y[known]).decision_function(X)
         assert_allclose(found[:, j], expected, atol=5e-3)
+
+
+@given(tasks([*FORESTS, random_graph]))
+@settings(deadline=None, max_examples=30)
+def test_the_hamming_loss_counts_the_wrong_labels_among_the_observed(task):
+    everyone = np.arange(task.factors.n_labels)
+    factors = FactorGraph(task.factors.graph, task.factors.n_values, everyone)
+    task = task._replace(factors=factors, loss="hamming")
+    Z = label_sets(factors)
+    for i, y in enumerate(task.Y):
+        expected = ((y != Z) & (y >= 0)).sum(axis=1)
+        assert_allclose(taught_losses(task, i, Z), expected)
 
 
 # --- estimators --------------------------------------------------------------------
@@ -569,6 +586,27 @@ def test_diagnostics_refuse_labels_that_are_missing(circle, look):
         look(model, X, with_nan(Y, hidden))
     with pytest.raises(ValueError, match="label 0 of example 3 is --"):
         label_frequencies(np.ma.masked_array(Y, hidden))
+
+
+@pytest.mark.parametrize(
+    "metric", [microlabel_accuracy, multilabel_accuracy, microlabel_f1]
+)
+@pytest.mark.parametrize("write", [with_nan, *WRITINGS.values()])
+def test_metrics_refuse_labels_that_are_missing(circle, metric, write):
+    _, Y, hidden = circle
+    with pytest.raises(ValueError, match="Y_true must be fully observed; label"):
+        metric(write(Y, hidden), Y)
+
+
+def test_score_refuses_labels_that_are_missing(circle):
+    X, Y, hidden = circle
+    model = small_ensemble().fit(X, with_nan(Y, hidden))
+    assert 0 < model.score(X, Y) <= 1
+    with pytest.raises(ValueError, match="Y_true must be fully observed; label"):
+        model.score(X, with_nan(Y, hidden))
+    model = small_ensemble(missing_label=-1).fit(X, np.where(hidden, -1, Y))
+    with pytest.raises(ValueError, match="label 0 of example 3 is -1"):
+        model.score(X, np.where(hidden, -1, Y))
 
 
 # --- mutual information ------------------------------------------------------------

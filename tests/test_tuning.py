@@ -273,7 +273,7 @@ def test_the_kernel_is_computed_once_per_width(monkeypatch):
 
 
 def test_a_path_makes_fewer_passes_than_fits_from_scratch(monkeypatch):
-    from spanforest import mmcrf, solvers
+    from spanforest import _training, solvers
 
     passes = []
 
@@ -282,7 +282,7 @@ def test_a_path_makes_fewer_passes_than_fits_from_scratch(monkeypatch):
         passes.append(found.n_iter)
         return found
 
-    monkeypatch.setattr(mmcrf, "solve", counted)
+    monkeypatch.setattr(_training, "solve", counted)
     Cs = [0.3, 1.0, 3.0, 10.0]
     options = {"cv": [(range(60), range(60))], "n_estimators_search": 1}
     tuned(Cs=Cs, n_estimators=1, **options).fit(X, Y)

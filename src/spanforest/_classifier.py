@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spanforest._training import Settings, TrainingSet
 from spanforest._validation import (
     check_count,
     check_number,
@@ -29,24 +30,6 @@ from spanforest.search import Limits, TopLists, decode_exactly
 
 CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
 DECODERS = ("certified", "max_product")
-
-
-class TrainingSet(NamedTuple):
-    """What all members of an ensemble learn from."""
-
-    basis: Any  # features (n_samples, n_features), or the kernel matrix
-    Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
-    is_kernel: bool  # what the basis is
-
-
-class Settings(NamedTuple):
-    """How a member learns."""
-
-    C: float
-    loss: str
-    fit_intercept: bool
-    tol: float
-    max_iter: int
 
 
 def _fits_probabilities(model: GraphClassifier) -> bool:
@@ -94,6 +77,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.label_names_ is not None and hasattr(y, "columns"):
             y = self._in_training_order(y)
+        if self.missing_label is not None:
+            read_labels(y, missing_label=self.missing_label)  # refuses missing ones
         return multilabel_accuracy(y, self.predict(X), sample_weight=sample_weight)
 
     def _in_training_order(self, y: Any) -> Any:

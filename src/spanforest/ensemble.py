@@ -12,28 +12,26 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._classifier import (
-    GraphClassifier,
-    Settings,
-    TrainingSet,
-    find_decoder,
+from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._held_out import (
+    HeldOut,
+    average_margins,
+    calibrate,
+    consensus_margins,
 )
 from spanforest._progress import track
+from spanforest._training import (
+    Model,
+    Settings,
+    TrainingSet,
+    train,
+    warn_not_converged,
+)
 from spanforest._validation import check_count, check_option, seed_sequence
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import draw_graph
 from spanforest.inference import decode, label_margins
-from spanforest.mmcrf import (
-    HeldOut,
-    MMCRFClassifier,
-    Model,
-    average_margins,
-    calibrate,
-    consensus_margins,
-    relative_gap,
-    train,
-    warn_not_converged,
-)
+from spanforest.mmcrf import MMCRFClassifier
 from spanforest.search import Seeds, TopLists, decode_exactly, k_best
 
 __all__ = ["RandomGraphEnsembleClassifier"]
@@ -268,7 +266,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         n_short = sum(not model.converged for model in models)
         if not n_short:
             return ""
-        largest = max(relative_gap(model) for model in models)
+        largest = max(model.relative_gap for model in models)
         return (
             f"{n_short} of {len(models)} members stopped after {self.max_iter} "
             f"passes with a duality gap of up to {largest:.2g} times the dual "

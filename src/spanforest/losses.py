@@ -43,19 +43,25 @@ def edge_loss(first: NDArray[np.intp], second: NDArray[np.intp]) -> FactorLoss:
 
 
 def hamming_loss(first: NDArray[np.intp], second: NDArray[np.intp]) -> FactorLoss:
-    """Count the wrong labels; each is shared evenly by the factors it belongs to.
+    """Count the wrong labels.
+
+    A label counts in its unary factor, if it has one; else it is shared evenly by its
+    edges. So with unary factors a label that an example has counts in full, even where
+    the example lacks the labels at the other ends.
 
     Examples
     --------
     >>> hamming_loss(np.array([0, 1]), np.array([1, 2])).second.tolist()
     [0.5, 1.0]
     """
-    ends = np.concatenate([first, second[second >= 0]])
+    is_unary = second < 0
+    ends = np.concatenate([first, second[~is_unary]])
     share = 1.0 / np.maximum(np.bincount(ends), 1)  # a label of no factor is not read
+    share[first[is_unary]] = 0.0
     return FactorLoss(
         joint=np.zeros(len(first)),
-        first=share[first],
-        second=np.where(second >= 0, share[second], 0.0),
+        first=np.where(is_unary, 1.0, share[first]),
+        second=np.where(is_unary, 0.0, share[second]),
     )
 
 

@@ -143,6 +143,7 @@ microlabel_f1_scorer = make_scorer(microlabel_f1)
 def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """Both label matrices, dense, of one shape (n_samples, n_labels)."""
     truth, prediction = _as_matrix(Y_true, "Y_true"), _as_matrix(Y_pred, "Y_pred")
+    _check_observed(Y_true, truth)
     if truth.shape != prediction.shape:
         raise ValueError(
             f"Y_true and Y_pred must hold the same labels of the same examples; got "
@@ -174,6 +175,30 @@ def _as_matrix(Y: Any, name: str) -> np.ndarray:
             f"got {matrix.ndim} dimensions."
         )
     return matrix
+
+
+def _check_observed(Y: Any, matrix: np.ndarray) -> None:
+    missing = np.zeros(matrix.shape, dtype=bool)
+    if isinstance(Y, np.ma.MaskedArray):
+        missing = np.ma.getmaskarray(Y).reshape(matrix.shape)
+    if matrix.dtype.kind == "f":
+        missing = missing | np.isnan(matrix)
+    elif matrix.dtype.kind == "O":
+        missing = missing | np.vectorize(_is_missing, otypes=[bool])(matrix)
+    if missing.any():
+        i, j = np.argwhere(missing)[0]
+        raise ValueError(
+            f"Y_true must be fully observed; label {j} of example {i} is missing. "
+            "Leave such examples out, or compare the observed labels only: "
+            "(Y_true == Y_pred)[observed].mean()."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA refuses to say
+        return True
 
 
 def _size(Y: np.ndarray) -> str:

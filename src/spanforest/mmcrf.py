@@ -2,253 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._blas import single_blas_thread
-from spanforest._classifier import (
-    GraphClassifier,
-    Settings,
-    TrainingSet,
-    find_decoder,
-)
+from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._held_out import HeldOut, average_margins, calibrate
 from spanforest._progress import watch_gap
-from spanforest._validation import (
-    seed_sequence,
-)
-from spanforest.calibration import Calibration, fit_calibration
-from spanforest.factors import FactorGraph, consensus_factors
-from spanforest.graphs import LabelGraph, draw_graph
-from spanforest.inference import label_margins
-from spanforest.losses import find_loss
+from spanforest._training import Model, model_factors, train, warn_not_converged
+from spanforest._validation import seed_sequence
+from spanforest.factors import FactorGraph
+from spanforest.graphs import draw_graph
 from spanforest.search import TopLists, k_best
-from spanforest.solvers import KernelForm, Problem, Solution, linear_form, solve
 
 __all__ = ["MMCRFClassifier"]
-
-CALIBRATION_FOLDS = 5
-CALIBRATION_MEMBERS = 10  # at most, that are trained anew on each fold
-
-
-class Model(NamedTuple):
-    """A trained member: F(x) = basis(x) @ weights + intercept, and how it was found."""
-
-    graph: LabelGraph
-    weights: NDArray[np.float64]  # W in the linear form, A in the kernel form
-    intercept: NDArray[np.float64]
-    dual_objective: float
-    gaps: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-    converged: bool
-
-
-def train(
-    data: TrainingSet,
-    graph: LabelGraph,
-    rng: np.random.Generator,
-    settings: Settings,
-    watch: Callable[[int, float], None] | None = None,
-) -> Model:
-    """Learn one model on a graph; `watch` is told of every pass (see `solve`)."""
-    found = learn(data, factors_for(data, graph), rng, settings, watch)
-    return Model(
-        graph=graph,
-        weights=found.weights,
-        intercept=found.intercept,
-        dual_objective=found.dual_objective,
-        gaps=found.gaps,
-        seconds=found.seconds,
-        converged=found.converged,
-    )
-
-
-def learn(
-    data: TrainingSet,
-    factors: FactorGraph,
-    rng: np.random.Generator,
-    settings: Settings,
-    watch: Callable[[int, float], None] | None = None,
-) -> Solution:
-    """Train on the factors of a model."""
-    return next(learn_path(data, factors, rng, settings, [settings.C], watch))
-
-
-def learn_path(
-    data: TrainingSet,
-    factors: FactorGraph,
-    rng: np.random.Generator,
-    settings: Settings,
-    Cs: Iterable[float],
-    watch: Callable[[int, float], None] | None = None,
-) -> Iterator[Solution]:
-    """Yield the solution for every C, each found from where the one before it ended.
-
-    Give the C in ascending order: dual variables that are feasible for one C are so for
-    a larger C', times any factor from 1 to C'/C, and the best of these is the start.
-    The solutions share their arrays: use one before you ask for the next.
-    """
-    ends = factors.arrays.factor
-    loss = find_loss(settings.loss)(ends["first"], ends["second"])
-    make_form = KernelForm if data.is_kernel else linear_form
-    form = make_form(data.basis, factors.n_cells, settings.fit_intercept)
-    found, previous = None, 0.0
-    for C in Cs:
-        with single_blas_thread():
-            if found is not None:
-                # the dual objective along the ray, D(f) = f <loss, mu> - ½ f² ‖w‖², is
-                # highest where f is <loss, mu> / ‖w‖²
-                squared_norm = form.squared_norm()
-                peak = np.inf
-                if squared_norm > 0.0:
-                    peak = found.dual_objective / squared_norm + 0.5
-                form.restart(min(C / previous, max(peak, 1.0)))
-            found = solve(
-                form,
-                Problem(factors, loss, data.Y, C),
-                rng,
-                tol=settings.tol,
-                max_iter=settings.max_iter,
-                watch=watch,
-            )
-        previous = C
-        yield found
-
-
-def factors_for(data: TrainingSet, graph: LabelGraph) -> FactorGraph:
-    """Return the factors of a model that learns from these data."""
-    return model_factors(
-        graph, data.Y.max(axis=0) + 1, node_factors=bool((data.Y < 0).any())
-    )
-
-
-def model_factors(
-    graph: LabelGraph, n_values: NDArray[np.integer], *, node_factors: bool
-) -> FactorGraph:
-    """Return the factors of a model, one for every label beside its edges if asked.
-
-    Where labels are missing they are wanted: an example that has a label but none of
-    the labels it is joined with teaches no edge.
-    """
-    everyone = np.arange(graph.n_labels) if node_factors else None
-    return FactorGraph(graph, n_values, everyone)
-
-
-class HeldOut(NamedTuple):
-    """What is trained on a part of the data to see the margins of the others."""
-
-    parts: list[FactorGraph]  # of the members, with every value of every label
-    settings: Settings
-    margins: Callable[..., list[NDArray[np.float64]]]  # of the parts and their scores
-
-    @property
-    def units(self) -> NDArray[np.float64]:
-        """What it costs to have one label wrong, on average: the margin asked for."""
-        total = np.zeros(self.parts[0].n_labels)
-        for factors in self.parts:
-            ends = factors.arrays.factor
-            loss = find_loss(self.settings.loss)(ends["first"], ends["second"])
-            np.add.at(total, ends["first"], loss.joint + loss.first)
-            is_edge = ends["second"] >= 0
-            at_second = (loss.joint + loss.second)[is_edge]
-            np.add.at(total, ends["second"][is_edge], at_second)
-        return total / len(self.parts)
-
-
-def average_margins(
-    parts: list[FactorGraph], scores: Iterable[NDArray[np.float64]]
-) -> list[NDArray[np.float64]]:
-    """Return the average of the members' margins, one array per label: those of AMM."""
-    total: Any = 0.0
-    for factors, own in zip(parts, scores, strict=True):
-        total = total + np.column_stack(label_margins(factors, own))
-    return np.split(total / len(parts), parts[0].value_start[1:], axis=1)
-
-
-def consensus_margins(
-    parts: list[FactorGraph], scores: Iterable[NDArray[np.float64]]
-) -> list[NDArray[np.float64]]:
-    """Return the margins of the average scores, one array per label: those of MAM."""
-    union = consensus_factors(parts)
-    total: Any = 0.0
-    for factors, own in zip(parts, scores, strict=True):
-        spread = np.zeros((len(own), union.n_cells))
-        spread[:, union.places_of(factors)] = own
-        total = total + spread
-    return label_margins(union, total / len(parts))
-
-
-def calibrate(
-    data: TrainingSet,
-    members: HeldOut,
-    seed: np.random.SeedSequence,
-    run: Callable[[list[Any]], list[Any]],
-) -> Calibration:
-    """Fit a calibration to margins of examples that members were not trained on.
-
-    Some members suffice. Their margins are measured in units of what training asks of
-    them, so that the calibration also holds for all members together. A single label
-    gets no bias: its most probable value is the one predicted.
-
-    Parameters
-    ----------
-    data : TrainingSet
-        All of the training examples, which folds are made of.
-    members : HeldOut
-        All members.
-    seed : SeedSequence
-        Draws the folds, and the order of the examples in training.
-    run : callable
-        Runs a list of joblib tasks.
-    """
-    n_values = members.parts[0].n_values
-    if n_values.max() == 1:
-        return fit_calibration([np.zeros((0, 1))] * len(n_values), data.Y[:0])
-    some = members._replace(parts=members.parts[:CALIBRATION_MEMBERS])
-    n_samples = len(data.Y)
-    n_folds = min(CALIBRATION_FOLDS, n_samples)
-    *seeds, last = seed.spawn(n_folds + 1)
-    fold = np.random.default_rng(last).permutation(np.arange(n_samples) % n_folds)
-    tasks = [
-        delayed(margins_of_fold)(
-            data.basis, data.Y, data.is_kernel, fold == f, some, seeds[f]
-        )
-        for f in range(n_folds)
-    ]
-    margins = [np.empty((n_samples, size)) for size in n_values]
-    for f, found in enumerate(run(tasks)):
-        for j, unit in enumerate(some.units):
-            margins[j][fold == f] = found[j] / unit
-    found = fit_calibration(margins, data.Y, biases=len(n_values) > 1)
-    return found.for_margins_of(members.units)
-
-
-def margins_of_fold(
-    basis: Any,
-    Y: NDArray[np.int32],
-    is_kernel: bool,
-    held_out: NDArray[np.bool_],
-    members: HeldOut,
-    seed: np.random.SeedSequence,
-) -> list[NDArray[np.float64]]:
-    """Return the members' margins of some examples, learned from the others."""
-    inside, outside = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    known, new = basis[inside], basis[outside]
-    if is_kernel:
-        known, new = np.ascontiguousarray(known[:, inside]), new[:, inside]
-    data = TrainingSet(known, Y[inside], is_kernel)
-    seeds = seed.spawn(len(members.parts))
-    scores = []
-    for factors, own in zip(members.parts, seeds, strict=True):
-        found = learn(data, factors, np.random.default_rng(own), members.settings)
-        scores.append(np.asarray(new @ found.weights) + found.intercept)
-    return members.margins(members.parts, scores)
 
 
 class MMCRFClassifier(GraphClassifier):
@@ -434,7 +204,7 @@ class MMCRFClassifier(GraphClassifier):
         if not model.converged:
             warn_not_converged(
                 f"the duality gap is {self.duality_gap_:.3g} after {self.n_iter_} "
-                f"passes, {relative_gap(model):.2g} times the dual objective; tol is "
+                f"passes, {model.relative_gap:.2g} times the dual objective; tol is "
                 f"{self.tol:g}"
             )
         return self
@@ -506,21 +276,3 @@ class MMCRFClassifier(GraphClassifier):
         """
         check_is_fitted(self)
         return self._decisions(X, self._margins)
-
-
-def relative_gap(model: Model) -> float:
-    """Return the gap relative to the dual objective, infinite if that is not > 0."""
-    if model.dual_objective <= 0.0:
-        return np.inf
-    return float(model.gaps[-1] / model.dual_objective)
-
-
-def warn_not_converged(what: str) -> None:
-    """Warn the caller of fit that training stopped short of its tolerance."""
-    warnings.warn(
-        f"Training did not converge: {what}. Raise max_iter or tol, lower C, or scale "
-        "the data: StandardScaler for features of different sizes, and then "
-        "normalize_kernel=True, which alone does not make up for it.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )

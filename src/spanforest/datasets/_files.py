@@ -181,7 +181,13 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
         )
     X, K = _npz_inputs(arrays, path)
     shape: tuple[int, ...] = (K if X is None else X).shape  # type: ignore[union-attr]
-    Y = arrays.get("Y", np.empty((*shape[:1], 0))).astype(int)
+    Y = arrays.get("Y", np.empty((*shape[:1], 0)))
+    if Y.dtype.kind not in "biu" and not np.isfinite(Y.astype(float)).all():
+        raise ValueError(
+            f"{path}: Y must hold whole numbers; found NaN or infinity. Labels that are "
+            "not observed can be passed to fit as NaN, but not kept in such a file."
+        )
+    Y = Y.astype(int)
     n_samples = Y.shape[0] if Y.ndim == 2 else -1
     fits = K is None or not is_complete or shape == (n_samples, n_samples)
     if len(shape) != 2 or shape[0] != n_samples or not fits:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
 
-from spanforest._classifier import TrainingSet
+from spanforest._training import TrainingSet, warn_not_converged
 from spanforest._validation import (
     LabelCoding,
     check_count,
@@ -24,7 +24,6 @@ from spanforest._validation import (
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
-from spanforest.mmcrf import warn_not_converged
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._search import Grid, Judge, Search, Table, Workers, cv_results
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from spanforest._blas import single_blas_thread
-from spanforest._classifier import Settings, TrainingSet
 from spanforest._progress import track
+from spanforest._training import Settings, TrainingSet, factors_for, learn_path
 from spanforest._validation import LabelCoding, check_number, check_option
 from spanforest.ensemble import Plan, combine
 from spanforest.factors import FactorGraph
@@ -23,7 +23,6 @@ from spanforest.metrics import (
     microlabel_f1,
     multilabel_accuracy,
 )
-from spanforest.mmcrf import factors_for, learn_path
 
 SCORINGS = ("mean", "multilabel_accuracy", "microlabel_accuracy", "microlabel_f1")
 
