@@ -430,6 +430,7 @@ def test_held_out_margins_are_those_of_a_model_of_the_other_examples(
     assert_allclose(differences, expected, atol=0.05 * np.abs(expected).max())
 
 
+@compiled_only
 def test_probabilities_can_be_cross_validated(classifier):
     P = cross_val_predict(classifier, X, Y, cv=3, method="predict_proba")
     assert P.shape == Y.shape

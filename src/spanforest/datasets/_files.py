@@ -184,8 +184,8 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
     Y = arrays.get("Y", np.empty((*shape[:1], 0)))
     if Y.dtype.kind not in "biu" and not np.isfinite(Y.astype(float)).all():
         raise ValueError(
-            f"{path}: Y must hold whole numbers; found NaN or infinity. Labels that are "
-            "not observed can be passed to fit as NaN, but not kept in such a file."
+            f"{path}: Y must hold whole numbers; found NaN or infinity. Labels that "
+            "are not observed can be passed to fit as NaN, but not kept in such a file."
         )
     Y = Y.astype(int)
     n_samples = Y.shape[0] if Y.ndim == 2 else -1
