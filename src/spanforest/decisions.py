@@ -48,7 +48,8 @@ def expected_f1_decisions(P: ArrayLike) -> NDArray[np.intp]:
     """Return, for every example, the label set of highest expected F1.
 
     F1 of a label set when another is true is twice the number of labels they share,
-    divided by the sum of their sizes, and 1 if both are empty. Labels count as independent given the example.
+    divided by the sum of their sizes, and 1 if both are empty. Labels count as
+    independent given the example.
 
     Among the label sets of size s the best consists of the most probable labels: to
     exchange one label for another whose probability is larger by d adds
