@@ -1,4 +1,8 @@
-"""Run every benchmark and write their tables to README.md, with the machine's facts."""
+"""Run all benchmarks of speed and write their tables to README.md, with the machine's.
+
+The studies of how well something works take longer and are run one by one: what they
+printed stands in the documentation.
+"""
 
 import os
 import subprocess
@@ -20,7 +24,6 @@ SCRIPTS = (
     "memory",
     "nystroem",
     "thousand_labels",
-    "certificates",
 )
 TIME_LIMIT = 300  # seconds per script
 INTRODUCTION = """\
@@ -36,6 +39,17 @@ means that primal minus dual objective is at most 1 % of the dual.
     .venv/bin/python benchmarks/epoch.py   # one of them
 
 `SPANFOREST_DATA` must name the folder with the data sets. Run on an idle machine.
+
+Studies of how well something works take longer, and are run one by one; what they printed
+stands in the user guide:
+
+| script | page |
+|---|---|
+| `certificates.py` | [proofs of predictions](../docs/guide/certified.rst) |
+| `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
+| `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
+| `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
+| `defaults.py` | [where the defaults come from](../docs/guide/choosing.rst) |
 """
 
 
