@@ -11,7 +11,7 @@ sets, and "hard", choose a part of it:
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import common
@@ -87,15 +87,27 @@ class Rival(NamedTuple):
 # --- data --------------------------------------------------------------------------
 
 
+def halves(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Draw training and test rows; every label has a positive training example.
+
+    One that had none would be decided before decoding begins.
+    """
+    rows = np.random.default_rng(0).permutation(len(Y))
+    half = len(Y) // 2
+    train, others = np.split(rows, [min(half, MOST_ROWS)])
+    absent = np.flatnonzero(~Y[train].any(axis=0))
+    moved = np.unique(others[(Y[others][:, absent] > 0).argmax(axis=0)])
+    test = rows[half:]
+    return np.concatenate([train, moved]), test[~np.isin(test, moved)]
+
+
 def split(name: str) -> Inputs:
     """Halve a data set; scale by what the training part shows, as the paper does.
 
     C is near what the paper's protocol chooses: 1 for words, 5 for other features.
     """
     data = drop_degenerate(common.load(name))
-    rows = np.random.default_rng(0).permutation(data.n_samples)
-    half = data.n_samples // 2
-    train, test = rows[:half][:MOST_ROWS], rows[half:]
+    train, test = halves(data.Y)
     labels = data.Y[train], data.Y[test]
     if data.K is not None:
         parts = (data.K[np.ix_(part, train)] for part in (train, test))
@@ -111,9 +123,10 @@ def split(name: str) -> Inputs:
     return Inputs(*parts, *labels, "linear", 1.0 if data.is_text else 5.0)
 
 
-def made_hard(inputs: Inputs, seed: int) -> Inputs:
-    """Keep 300 training rows and the 20 most frequent labels; flip three in ten."""
-    frequent = np.sort(np.argsort(-inputs.Y_train.sum(axis=0), kind="stable")[:20])
+def made_hard(inputs: Inputs, seed: int, n_labels: int = 20) -> Inputs:
+    """Keep 300 training rows and the most frequent labels; flip three in ten."""
+    order = np.argsort(-inputs.Y_train.sum(axis=0), kind="stable")
+    frequent = np.sort(order[:n_labels])
     Y = inputs.Y_train[:300, frequent]
     flipped = np.random.default_rng(seed).random(Y.shape) < 0.3
     X = inputs.X_train[:300]
@@ -306,22 +319,31 @@ def shared_data(names: Sequence[str]) -> None:
     )
 
 
+def hard_cases() -> Iterator[tuple[str, Inputs]]:
+    """Yield the tables of 20 labels, and two larger ones to see where the cost goes."""
+    for seed in range(5):
+        yield f"random, seed {seed}", made_hard(random_inputs(seed), seed)
+    for name in HARD:
+        yield name, made_hard(split(name), 0)
+    for n_labels in (80, 174):
+        yield f"cal500, {n_labels}", made_hard(split("cal500"), 0, n_labels)
+
+
 def hard_tables() -> None:
-    cases = [(f"random, seed {s}", made_hard(random_inputs(s), s)) for s in range(5)]
-    cases += [(name, made_hard(split(name), 0)) for name in HARD]
     shares = []
 
     def row(name: str, inputs: Inputs) -> list[Any]:
         trained = train(inputs, 20, max_iter=50)
         outcome = decode_all(trained, inputs.X_test)
-        shares.append(outcome.proven.mean())
+        if trained.factors.n_labels == 20:
+            shares.append(outcome.proven.mean())
         return [name, *certificate_cells(trained.factors, outcome)]
 
-    common.print_table(HEADER, (row(*case) for case in cases))
-    met = "met" if min(shares) >= 0.99 else "missed"
+    common.print_table(HEADER, (row(*case) for case in hard_cases()))
+    met = "met" if min(shares, default=0) >= 0.99 else "missed"
     print(
-        f"\n20 trees, C = 100, 30 % of the training labels flipped. At least "
-        f"{percent(min(shares), 1, 2)} % proven; target 99 % ({met})."
+        "\n20 trees, C = 100, 30 % of the training labels flipped. Of 20 labels at least "
+        f"{percent(min(shares, default=0), 1, 2)} % proven; target 99 % ({met})."
     )
 
 

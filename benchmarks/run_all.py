@@ -40,8 +40,8 @@ means that primal minus dual objective is at most 1 % of the dual.
 
 `SPANFOREST_DATA` must name the folder with the data sets. Run on an idle machine.
 
-Studies of how well something works take longer, and are run one by one; what they printed
-stands in the user guide:
+Studies of how well something works take longer, and are run one by one; what they
+printed stands in the user guide:
 
 | script | page |
 |---|---|

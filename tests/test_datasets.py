@@ -228,7 +228,7 @@ def test_sparse_files_give_what_dense_files_give(tmp_path):
         ({"labels": ["p"], "drop": ["r"]}, "drop must be .* 'r' is none"),
         ({"labels": ["p"]}, r"'id' is a string, .* drop=\['id'\]"),
         ({"labels": ["id"]}, r"'id' is a string"),
-        ({"labels": ["a"], "drop": "id"}, "label 'a' of example 0 .* is 1.5"),
+        ({"labels": ["a"], "drop": "id"}, "label 'a' in line 9 is 1.5"),
     ],
 )
 def test_what_is_wrong_with_the_labels_is_told(toy, kwargs, message):
@@ -238,7 +238,7 @@ def test_what_is_wrong_with_the_labels_is_told(toy, kwargs, message):
 
 def test_a_missing_label_is_told(toy):
     toy.write_text(TOY.format(name="toy").replace("1.5", "2"))
-    with pytest.raises(ValueError, match=r"label 'a' of example 1 .* is nan"):
+    with pytest.raises(ValueError, match=r"label 'a' in line 10 is nan"):
         load_arff(toy, ["a"], drop="id")
 
 

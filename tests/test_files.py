@@ -245,3 +245,13 @@ def test_what_cannot_be_read_twice_has_no_lines(tmp_path):
     damaged = tmp_path / "a.csv.gz"
     damaged.write_bytes(b"no archive")
     assert line_of_row(damaged, 0) is None
+
+
+def test_what_is_read_is_not_replaced(tmp_path):
+    source, link = tmp_path / "data.csv", tmp_path / "link.csv"
+    source.write_text("a")
+    link.symlink_to(source)
+    for target in (source, link):
+        with pytest.raises(FileExistsError, match="would be lost"):
+            check_target(target, "no such file", source)
+    check_target(tmp_path / "other.csv", source)

@@ -347,6 +347,14 @@ def test_parameters_of_a_callable_are_kept_from_other_kernels():
     plain = RandomGraphEnsembleClassifier(4, kernel_params={"scale": UNIT})
     plain.set_params(**fitted.best_params_, max_iter=1000, random_state=0).fit(X, Y)
     assert_array_equal(plain._weights, fitted._weights)
+    for own in (["linear"], [scaled]):  # either may win
+        only = tuned(kernels=[*own, scaled], kernel_params={"scale": UNIT})
+        only.fit(X, Y)
+        expected = only.best_estimator_.predict(X_new)
+        assert_array_equal(only.predict(X_new), expected)
+    few = tuned(kernels=["linear", scaled], kernel_params={"scale": 1e9}).fit(X, Y)
+    assert few.kernel_ == "linear"  # the other says nothing of new examples
+    assert few.predict(X_new).shape == (25, 4)
 
 
 # --- labels and folds of every kind ---------------------------------------------------
@@ -524,3 +532,16 @@ def test_f1_of_labels_with_many_values_is_refused():
 def test_what_was_fixed_before_cannot_be_set():
     with pytest.raises(ValueError, match="Invalid parameter 'C'"):
         tuned().set_params(C=1.0)
+
+
+def test_what_cannot_be_searched_is_told():
+    from spanforest.metrics import microlabel_f1_scorer
+
+    with pytest.raises(ValueError, match="scoring must be one of 'mean'"):
+        tuned(scoring=microlabel_f1_scorer).fit(X, Y)
+    with pytest.raises(ValueError, match="Unknown kernel 'foo'"):
+        tuned(kernels=["foo"], gammas=[1.0]).fit(X, Y)
+    rare = np.full(60, np.nan)
+    rare[:2] = 0, 1
+    with pytest.raises(ValueError, match="no label is observed in the test part of"):
+        tuned(cv=3).fit(X, rare)

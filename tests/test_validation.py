@@ -225,3 +225,9 @@ def test_no_random_state_is_new_every_time_and_leaves_the_global_one_alone():
 def test_other_random_states_are_refused(value):
     with pytest.raises(ValueError, match=r"[Ss]eed"):
         seed_sequence(value)
+
+
+def test_columns_of_the_same_name_are_refused():
+    twice = pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="'a' occurs more than once"):
+        read_labels(twice)

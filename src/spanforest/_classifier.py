@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -75,6 +76,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         float
             Between 0 and 1.
         """
+        check_is_fitted(self)
         if self.label_names_ is not None and hasattr(y, "columns"):
             y = self._in_training_order(y)
         if self.missing_label is not None:
@@ -261,7 +263,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         limits = Limits()
         if seconds is not None:
-            limits = Limits(seconds=check_number("seconds", seconds))
+            limits = Limits(sys.maxsize, check_number("seconds", seconds))
         factors = self._decoding_factors
         found = [
             decode_exactly(factors, self._scores(basis), limits)

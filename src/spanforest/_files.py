@@ -39,13 +39,15 @@ _LONGEST_ENDING = (
 # --- writing -------------------------------------------------------------------------
 
 
-def check_target(path: Path) -> Path:
+def check_target(path: Path, *sources: str | Path) -> Path:
     """Refuse a path where no file can be written, before long work is done.
 
     Parameters
     ----------
     path : Path
         Where a file is to be written.
+    *sources : str or Path
+        Files that are read, none of which may be replaced.
 
     Returns
     -------
@@ -55,7 +57,8 @@ def check_target(path: Path) -> Path:
     Raises
     ------
     OSError
-        If it is a folder, its folder does not exist, or may not be written to.
+        If it is a folder, its folder does not exist, or may not be written to; or if it
+        is one of the sources.
 
     Examples
     --------
@@ -82,6 +85,11 @@ def check_target(path: Path) -> Path:
         )
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(f"{path} may not be written to. Choose another path.")
+    for source in sources:
+        if target.exists() and os.path.exists(source) and target.samefile(source):
+            raise FileExistsError(
+                f"{path} is what is read here, and would be lost. Choose another path."
+            )
     return target
 
 

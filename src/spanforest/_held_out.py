@@ -9,6 +9,7 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
 
+from spanforest._blas import single_blas_thread
 from spanforest._training import Settings, TrainingSet, learn
 from spanforest.calibration import Calibration, fit_calibration
 from spanforest.factors import FactorGraph, consensus_factors
@@ -126,5 +127,6 @@ def margins_of_fold(
     scores = []
     for factors, own in zip(members.parts, seeds, strict=True):
         found = learn(data, factors, np.random.default_rng(own), members.settings)
-        scores.append(np.asarray(new @ found.weights) + found.intercept)
+        with single_blas_thread():
+            scores.append(np.asarray(new @ found.weights) + found.intercept)
     return members.margins(members.parts, scores)

@@ -124,6 +124,12 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
     if hasattr(Y, "columns") and hasattr(Y, "iloc"):  # a DataFrame, pandas not imported
         names = np.asarray(Y.columns)
         _check_shape(Y.shape)
+        if not Y.columns.is_unique:
+            twice = Y.columns[Y.columns.duplicated()][0]
+            raise ValueError(
+                f"the columns of Y must have different names; {twice!r} occurs more "
+                "than once. Rename the columns."
+            )
         return [_column(Y.iloc[:, j]) for j in range(Y.shape[1])], names, False
     if sparse.issparse(Y):
         _check_shape(Y.shape)

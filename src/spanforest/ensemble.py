@@ -354,8 +354,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         aggregation : {"mve", "amm", "mam"}, optional
             How members are combined; the constructor's choice by default.
         inference : {"certified", "max_product"}, default="certified"
-            Decoding of MAM: tree-reweighted message passing, or the paper's loopy
-            max-product stopped at the graph's diameter.
+            Decoding of MAM: message passing, and search where that gives no proof; or
+            the paper's loopy max-product stopped at the graph's diameter.
 
         Returns
         -------

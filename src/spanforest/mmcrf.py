@@ -243,8 +243,8 @@ class MMCRFClassifier(GraphClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Examples, or their kernel values with the training examples.
         inference : {"certified", "max_product"}, default="certified"
-            Only for graphs with cycles: tree-reweighted message passing, or the
-            paper's loopy max-product stopped at the graph's diameter.
+            Only for graphs with cycles: message passing, and search where that gives no
+            proof; or the paper's loopy max-product stopped at the graph's diameter.
 
         Returns
         -------

@@ -53,6 +53,12 @@ _TRUSTED_PARTS = {
     "spanforest.tuning._estimator": "RandomGraphEnsembleClassifierCV",
     "spanforest.calibration": "Calibration",
     "spanforest._validation": "LabelCoding",
+    "spanforest.model_selection": "LabelCardinalityKFold",
+    "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
+    "sklearn.model_selection._split": (
+        "KFold GroupKFold StratifiedKFold RepeatedKFold ShuffleSplit "
+        "StratifiedShuffleSplit LeaveOneOut"
+    ),
     "spanforest.graphs": (
         "LabelGraph independent_labels random_pairing random_spanning_tree "
         "recursive_random_tree uniform_random_tree"

@@ -123,10 +123,11 @@ class TrainedModel:
                 f"{inputs.shape[1]}. If some of these are labels, name them with "
                 "--labels."
             )
-        elif self.feature_names is not None:
+        elif self.feature_names is not None or len(names):
+            who = "the model" if self.feature_names is None else source
             warnings.warn(
-                f"{source} does not name its features; they are matched with those of "
-                "the model by position.",
+                f"{who} does not name its features; those of model and data are "
+                "matched by position.",
                 stacklevel=2,
             )
         Y = self._align_labels(dataset, source) if with_labels else dataset.Y[:, :0]
@@ -158,6 +159,12 @@ class TrainedModel:
         if missing and Y.shape[1] != len(known):
             raise ValueError(
                 f"{source}: the model has {len(known)} labels; found {Y.shape[1]}."
+            )
+        if missing and _kind(known) is not _kind(present):
+            warnings.warn(
+                f"{source}: labels are matched with those of the model by position, "
+                "since one side does not name them.",
+                stacklevel=3,
             )
         if not missing:
             Y = Y[:, [present.index(name) for name in known]]

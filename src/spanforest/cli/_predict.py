@@ -60,7 +60,7 @@ def predict(
 
     target = None if output == Path("-") else output
     if target is not None:
-        check_target(target)
+        check_target(target, model, data)
         if not target.name.lower().endswith(_SUFFIXES) and target.suffix:
             raise bad_option(
                 f"the name must end in one of {', '.join(_SUFFIXES)}; got {target}.",
@@ -112,4 +112,10 @@ def _frame(found: dict[str, Any], names: tuple[str, ...]) -> Any:
     if "scores" not in found:
         return frame
     titles = [f"{name} score" for name in names]
+    taken = [name for name in titles if name in names]
+    if taken:
+        raise ValueError(
+            f"--scores would need a second column called {taken[0]!r}, which is a "
+            "label of the model. Leave --scores out, or train with another name for it."
+        )
     return frame.join(pandas.DataFrame(found["scores"], columns=titles))

@@ -60,8 +60,9 @@ def report(
     from spanforest.experiments import RowFile
     from spanforest.report import fit_label_graphs, make_report
 
-    check_target(output)
-    rows = [row for path in map(_row_file, results) for row in RowFile(path).read()]
+    paths = [_row_file(path) for path in results]
+    check_target(output, *paths, *(model or ()))
+    rows = [row for path in paths for row in RowFile(path).read()]
     fitted = fit_label_graphs(rows, data_home, verbose=True) if graphs else ()
     page = make_report(rows, model or (), fitted)
     with whole_file(output) as temporary:

@@ -198,7 +198,7 @@ def train(
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.persistence import save
 
-    check_target(output)
+    check_target(output, data, str(graph))
     if is_stream(output):
         raise bad_option(
             f"{output} is not an ordinary file, from which a model could be read.",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._files import line_of_example
 from spanforest.arff import Attribute, Relation, read_arff
 from spanforest.datasets._dataset import Dataset
 
@@ -347,10 +348,12 @@ def _label_matrix(
     if not whole.all():
         i, j = np.argwhere(~whole)[0]
         name = relation.attributes[columns[j]].name
+        line = line_of_example(Path(path), i, header_end="@data")
+        place = f"example {i} (from 0)" if line is None else f"line {line}"
         raise ValueError(
             f"{path}: labels must be whole numbers or categories, none missing; the "
-            f"label {name!r} of example {i} (from 0) is {Y[i, j]}. Drop the label, or "
-            "remove such examples from the file."
+            f"label {name!r} in {place} is {Y[i, j]}. Drop the label, or remove such "
+            "examples from the file."
         )
     return Y.astype(int)
 

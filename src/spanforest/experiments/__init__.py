@@ -12,7 +12,7 @@ from spanforest.experiments._paper import (
 from spanforest.experiments._protocols import PROTOCOLS, ensemble_setup
 from spanforest.experiments._ranks import RankComparison, compare_ranks
 from spanforest.experiments._render import Block, Entry, Line
-from spanforest.experiments._rows import Row, RowFile, identity
+from spanforest.experiments._rows import Row, RowFile, identity, latest
 from spanforest.experiments._run import Experiment, run
 from spanforest.experiments._tables import (
     ENSEMBLES,
@@ -45,6 +45,7 @@ __all__ = [
     "ensemble_setup",
     "identity",
     "in_order",
+    "latest",
     "learning_curves",
     "performance_table",
     "run",

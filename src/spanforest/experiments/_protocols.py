@@ -73,7 +73,7 @@ def _grid(**values: tuple[Any, ...]) -> Candidates:
 
 
 _WIDTHS = (None, 0.5, 1.0, 2.0)  # None: no Gaussian, the data set's own kernel
-_MARGIN_GRID = _grid(width=_WIDTHS, C=(0.5, 2.0, 10.0))
+_MARGIN_GRID = _grid(width=_WIDTHS, C=(0.5, 5.0, 50.0))
 _LOGISTIC_GRID = _grid(width=_WIDTHS, C=(2.0, 20.0, 200.0))
 
 PAPER = Protocol(

@@ -72,7 +72,7 @@ def _among_todays_candidates(choice: Row) -> bool:
     protocol = PROTOCOLS.get(choice["protocol"])
     if protocol is None or choice["family"] not in protocol.families:
         return False
-    recorded = [candidate["params"] for candidate in choice["candidates"] or ()]
+    recorded = [candidate["params"] for candidate in choice.get("candidates") or ()]
     return recorded == list(protocol.families[choice["family"]].candidates)
 
 

@@ -16,6 +16,7 @@ from spanforest.experiments import (
     display_name,
     identity,
     in_order,
+    latest,
     select_folds,
 )
 
@@ -95,7 +96,7 @@ def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
     >>> run.settings.n_trees, len(run.folds), run.left_out
     (60, 2, ('1 result with 10 trees, 5 folds',))
     """
-    rows = list({identity(row): row for row in rows}.values())
+    rows = latest(rows)
     by_protocol: dict[str, list[Row]] = {}
     for row in rows:
         if row.get("kind") == "fold":

@@ -169,7 +169,8 @@ def _time(runs: Sequence[Run]) -> str:
     if not total:
         return ""
     return (
-        f"{duration(total)} of one core: {duration(choose)} choosing parameters, "
+        f"{duration(total)} of one core, by the clock: {duration(choose)} choosing "
+        f"parameters, "
         f"{duration(fit)} training, {duration(predict)} predicting"
     )
 

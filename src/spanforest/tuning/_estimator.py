@@ -186,6 +186,10 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         self.n_jobs = n_jobs
         self.probability = probability
 
+    @property
+    def _kernel_spec(self) -> KernelSpec:
+        return self.best_estimator_._kernel_spec  # with the parameters meant for it
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         given = self.kernels == "precomputed" or (
@@ -258,6 +262,8 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
                 f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
             )
+        for kernel in kernels:
+            KernelSpec(kernel)  # refuses unknown names
         if self.gammas is not None and not any(k in HAVE_GAMMA for k in kernels):
             raise ValueError(
                 'gammas are scales of the kernels "rbf" and "poly"; kernels are '
@@ -291,12 +297,20 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
             max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
         )
         Y, coding = read_labels(y, allow_missing=True, missing_label=self.missing_label)
+        folds = draw_folds(self.cv, X, Y, coding, first.random_state)
+        for f, (_, test) in enumerate(folds):
+            if not (Y[test] >= 0).any():
+                raise ValueError(
+                    f"no label is observed in the test part of fold {f}, so that "
+                    "nothing can be compared there. Pass a smaller cv, or leave out "
+                    "examples without any label."
+                )
         return Search(
             grid,
             plan._replace(
                 settings=settings, specs=plan.specs[:n], seeds=plan.seeds[:n]
             ),
-            draw_folds(self.cv, X, Y, coding, first.random_state),
+            folds,
             Judge.read(self.scoring, Y, coding),
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),

@@ -44,7 +44,8 @@ class Judge(NamedTuple):
     @classmethod
     def read(cls, scoring: Any, Y: NDArray[np.int32], coding: LabelCoding) -> Judge:
         """Check that the labels can be scored so."""
-        if not callable(scoring):
+        if hasattr(scoring, "_score_func") or not callable(scoring):
+            # a scorer takes an estimator; only its name would tell what it measures
             check_option("scoring", scoring, SCORINGS)
         if scoring == "microlabel_f1" and coding.n_values.max() > 2:
             j = int(coding.n_values.argmax())
