@@ -340,10 +340,10 @@ def hard_tables() -> None:
         return [name, *certificate_cells(trained.factors, outcome)]
 
     common.print_table(HEADER, (row(*case) for case in hard_cases()))
-    met = "met" if min(shares, default=0) >= 0.99 else "missed"
+    met = "met" if min(shares) >= 0.99 else "missed"
     print(
-        "\n20 trees, C = 100, 30 % of the training labels flipped. Of 20 labels at least "
-        f"{percent(min(shares, default=0), 1, 2)} % proven; target 99 % ({met})."
+        "\n20 trees, C = 100, 30 % of the training labels flipped. With 20 labels at "
+        f"least {percent(min(shares), 1, 2)} % are proven; target 99 % ({met})."
     )
 
 

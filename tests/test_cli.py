@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,21 @@ def ok(capsys):
         code = main([str(arg) for arg in args])
         out, err = capsys.readouterr()
         assert (code, err) == (0, ""), err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def warns(capsys):
+    """Run a command that must succeed with a warning, and return what it printed."""
+
+    def run(message, *args):
+        code = main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        assert message in err
+        assert all("spanforest: warning: " in line for line in err.splitlines())
         return out
 
     return run
@@ -454,7 +470,9 @@ def test_kernel_matrices_are_used_as_they_are(ok, fails, folder):
         assert "kernel matrix" in fails("train", "k.npz", *option, "-o", "m", code=2)
 
 
-def test_archives_need_names_and_labels_only_where_they_are_used(ok, fails, folder):
+def test_archives_need_names_and_labels_only_where_they_are_used(
+    ok, fails, warns, folder
+):
     X, Y = make_songs(40, 0)
     np.savez("a.npz", X=X, Y=Y)
     ok("train", "a.npz", *FEW, "-o", "m")
@@ -469,10 +487,14 @@ def test_archives_need_names_and_labels_only_where_they_are_used(ok, fails, fold
     assert "has 3 labels; found 0" in fails("evaluate", "m", "b.npz")
     frame_of(X, Y).to_csv("e.csv", index=False)
     assert "name them with --labels" in fails("predict", "m", "e.csv")
-    found = predictions(ok, "m", "e.csv", "--labels", "last:3")
+    features = "the model has no names of features; those of e.csv are matched by"
+    labels = "e.csv: labels are matched with those of the model by position"
+    columns = ("e.csv", "--labels", "last:3")
+    found = predictions(partial(warns, features), "m", *columns)
     assert_array_equal(found, expected)
-    evaluated = json.loads(ok("evaluate", "m", "e.csv", "--labels", "last:3", "--json"))
-    assert evaluated == json.loads(ok("evaluate", "m", "a.npz", "--json"))
+    printed = warns(features, "evaluate", "m", *columns, "--json")
+    assert json.loads(printed) == json.loads(ok("evaluate", "m", "a.npz", "--json"))
+    warns(labels, "evaluate", "m", *columns)
     np.savez("f.npz", Z=X)
     assert "expected one of X, X_data (CSR) and K" in fails("predict", "m", "f.npz")
 
@@ -974,12 +996,13 @@ def test_reordered_labels_are_put_into_the_order_of_the_model(ok, songs):
 
 
 def test_labels_without_names_are_matched_by_position_if_their_number_agrees(
-    ok, fails, songs
+    ok, warns, fails, songs
 ):
     X, Y = make_songs(20, 1)
     renamed_npz("a.npz", X, Y)
     expected = ok("evaluate", "songs.spanforest", "test_songs.csv")
-    assert ok("evaluate", "songs.spanforest", "a.npz") == expected
+    message = "a.npz: labels are matched with those of the model by position"
+    assert warns(message, "evaluate", "songs.spanforest", "a.npz") == expected
     renamed_npz("b.npz", X, Y[:, :2])
     assert "has 3 labels; found 2" in fails("evaluate", "songs.spanforest", "b.npz")
 

@@ -123,11 +123,16 @@ class TrainedModel:
                 f"{inputs.shape[1]}. If some of these are labels, name them with "
                 "--labels."
             )
-        elif self.feature_names is not None or len(names):
-            who = "the model" if self.feature_names is None else source
+        elif self.feature_names is not None:
             warnings.warn(
-                f"{who} does not name its features; those of model and data are "
-                "matched by position.",
+                f"{source} does not name its features; they are matched with those of "
+                "the model by position.",
+                stacklevel=2,
+            )
+        elif len(names) and not all(name.isdigit() for name in names):
+            warnings.warn(
+                f"the model has no names of features; those of {source} are matched by "
+                "position.",
                 stacklevel=2,
             )
         Y = self._align_labels(dataset, source) if with_labels else dataset.Y[:, :0]
@@ -160,7 +165,7 @@ class TrainedModel:
             raise ValueError(
                 f"{source}: the model has {len(known)} labels; found {Y.shape[1]}."
             )
-        if missing and _kind(known) is not _kind(present):
+        if missing and {_kind(known), _kind(present)} == {Names.none, Names.words}:
             warnings.warn(
                 f"{source}: labels are matched with those of the model by position, "
                 "since one side does not name them.",
