@@ -396,7 +396,7 @@ def test_a_label_with_one_value_has_no_alternative():
     constant = np.column_stack([Y[:, :2], np.ones(len(Y), dtype=int)])
     explanation = explain(single().fit(X, constant), X_new[0])
     assert explanation.labels[2].alternative is None
-    assert "label 2 = 1, the only value seen in training" in str(explanation)
+    assert "label2 = 1, the only value seen in training" in str(explanation)
 
 
 def test_explanations_do_not_change():

@@ -60,6 +60,7 @@ def report(
     from spanforest.experiments import RowFile
     from spanforest.report import fit_label_graphs, make_report
 
+    check_target(output)  # before what is read: its message comes first
     paths = [_row_file(path) for path in results]
     check_target(output, *paths, *(model or ()))
     rows = [row for path in paths for row in RowFile(path).read()]
