@@ -20,7 +20,7 @@ def compare(name, data, Y, C, is_kernel):
 
     def ours(max_iter=MAX_ITER):
         make_form = KernelForm if is_kernel else linear_form
-        form = make_form(data, problem.factors.n_cells, fit_intercept=True)
+        form = make_form(data, problem.coordinates, fit_intercept=True)
         rng = np.random.default_rng(0)
         found["ours"] = solve(form, problem, rng, tol=TOL, max_iter=max_iter)
 

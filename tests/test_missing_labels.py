@@ -80,7 +80,7 @@ class Task(NamedTuple):
             SparseForm: sparse.csr_array(self.X),
         }[form]
         problem = Problem(self.factors, self.weights_of_loss, self.Y, self.C)
-        fresh = form(data, self.factors.n_cells)
+        fresh = form(data, problem.coordinates)
         return solve(fresh, problem, np.random.default_rng(seed), **options)
 
 

@@ -69,7 +69,7 @@ class Task(NamedTuple):
         data = self.X @ self.X.T if form is KernelForm else self.X
         if form is SparseForm:
             data = sparse.csr_array(data)
-        fresh = form(data, self.factors.n_cells, self.fit_intercept)
+        fresh = form(data, self.problem.coordinates, self.fit_intercept)
         return solve(fresh, self.problem, np.random.default_rng(seed), **options)
 
 
@@ -500,7 +500,7 @@ def test_csr_matrices_are_as_good_as_csr_arrays():
     task = make_task(TREE, [2, 2, 2], n=20)
     expected = task.solve(SparseForm, max_iter=2)
     for kind in (sparse.csr_array, sparse.csr_matrix):
-        form = linear_form(kind(task.X), task.factors.n_cells)
+        form = linear_form(kind(task.X), task.problem.coordinates)
         assert isinstance(form, SparseForm)
         found = solve(form, task.problem, np.random.default_rng(0), max_iter=2)
         assert_array_equal(found.weights, expected.weights)
@@ -540,11 +540,11 @@ def test_a_pairing_is_one_problem_per_pair(loss):
 
 def one_step_each(task):
     """The dual variables after one visit of every example, one step per visit."""
-    form = linear_form(task.X, task.factors.n_cells, task.fit_intercept)
+    form = linear_form(task.X, task.problem.coordinates, task.fit_intercept)
     compiled = solvers.compiled_problem(task.problem)._replace(max_steps=1)
     for _ in range(4):  # as many rounds: later ones start from mixtures of label sets
         form.epoch(np.arange(len(task.X)), compiled, np.zeros(len(task.X)), None)
-    return form.dual_coef
+    return form.coordinates.expand(form.dual_coef)
 
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
@@ -711,7 +711,7 @@ def test_a_restart_for_another_price_of_slack_ends_at_its_optimum(form, factor):
     data = task.X @ task.X.T if form is KernelForm else task.X
     if form is SparseForm:
         data = sparse.csr_array(data)
-    warm = form(data, task.factors.n_cells, fit_intercept=True)
+    warm = form(data, task.problem.coordinates, fit_intercept=True)
     solve(warm, task.problem, np.random.default_rng(0), tol=1e-3, max_iter=2000)
     warm.restart(factor)
 

@@ -3,8 +3,9 @@
 They stand in one file because Numba's cache on disk does not notice a change in another
 one. They take and give arrays, and named tuples of arrays (`g` is always a
 `FactorArrays`), draw no random numbers and check nothing: all of that is done above. No
-fastmath: -inf and ties matter. Hot loops read arrays that were taken out of their
-tuples before: taking one out counts references, which costs more than reading it.
+fastmath, since -inf and ties matter, but in plain sums of products. Hot loops read
+arrays that were taken out of their tuples before: taking one out counts references,
+which costs more than reading it.
 """
 
 from typing import NamedTuple
@@ -16,12 +17,18 @@ compiled = njit(cache=True, nogil=True, error_model="numpy")
 # Hot routines: handing over a factor graph costs more than a small one of them does.
 inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
+# Sums of products, which only vectorise if their terms may change places.
+summed = njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+
 ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's
-NEGLIGIBLE = 1e-14  # marginals below this share of C are rounding errors of zero
+NEGLIGIBLE = (
+    1e-14  # what is smaller, relative to its terms, is a rounding error of zero
+)
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 TIE = 1e-12  # relative; closer scores are tied, so that rounding decides nothing
 TRAINING_SWEEPS = 20  # of message passing, per step on a graph with cycles
 CERTIFYING_SWEEPS = 200
+TILE = 512  # entries of a row in a product: a few rows of so many fit the first cache
 FEW_LABELLINGS = 2**12  # so many are tried one by one where no bound is tight
 
 
@@ -61,6 +68,7 @@ class ProblemArrays(NamedTuple):
     """
 
     graph: FactorArrays
+    coordinates: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
     loss: LossArrays
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
@@ -71,8 +79,8 @@ class ProblemArrays(NamedTuple):
 class State(NamedTuple):
     """What the visits of an epoch change, and how a change enters the weights."""
 
-    dual_coef: np.ndarray  # (n_samples, n_cells)
-    intercept: np.ndarray  # (n_cells,)
+    dual_coef: np.ndarray  # (n_samples, n_coordinates)
+    intercept: np.ndarray  # (n_coordinates,)
     hinge: np.ndarray  # (n_samples,) margin violation before the visit
     scale: float  # factor by which a change of the dual variables enters the weights
     constant: float  # the constant feature
@@ -657,6 +665,175 @@ def _has_few_labellings(g):
     return True
 
 
+# --- coordinates -------------------------------------------------------------------
+
+
+@inlined
+def _expand(coordinates, values, cells):
+    """Write the tables that have these coordinates.
+
+    In a table whose cells sum to zero, the first row and the first column follow from
+    the other cells and the sums of the other rows and columns.
+    """
+    for f in range(coordinates.shape[0]):
+        at = coordinates[f]
+        corner, n_first, n_second = at["cell"], at["n_first"], at["n_second"]
+        row_sums, column_sums, inner = at["first"], at["second"], at["inner"]
+        if n_first == 2 and n_second == 2:  # the common case
+            row, column, both = values[row_sums], values[column_sums], values[inner]
+            cells[corner] = both - row - column
+            cells[corner + 1] = column - both
+            cells[corner + 2] = row - both
+            cells[corner + 3] = both
+            continue
+        total = 0.0
+        for b in range(1, n_second):
+            cells[corner + b] = values[column_sums + b - 1]
+            total += values[column_sums + b - 1]
+        for a in range(1, n_first):
+            cell = corner + a * n_second
+            rest = values[row_sums + a - 1]
+            for b in range(1, n_second):
+                value = values[inner]
+                inner += 1
+                cells[cell + b] = value
+                cells[corner + b] -= value
+                rest -= value
+            cells[cell] = rest
+            total += rest
+        cells[corner] = -total
+
+
+@inlined
+def _contract(coordinates, cells, values):
+    """Write the coordinates of tables, the inverse of `_expand`.
+
+    Where tables share a label, its sums are taken from the last of them.
+    """
+    for f in range(coordinates.shape[0]):
+        at = coordinates[f]
+        corner, n_first, n_second = at["cell"], at["n_first"], at["n_second"]
+        row_sums, column_sums, inner = at["first"], at["second"], at["inner"]
+        for b in range(1, n_second):
+            total = 0.0
+            for a in range(n_first):
+                total += cells[corner + a * n_second + b]
+            values[column_sums + b - 1] = total
+        for a in range(1, n_first):
+            cell = corner + a * n_second
+            total = cells[cell]
+            for b in range(1, n_second):
+                total += cells[cell + b]
+                values[inner] = cells[cell + b]
+                inner += 1
+            values[row_sums + a - 1] = total
+
+
+@compiled
+def expand_rows(coordinates, values, cells):
+    """Apply `_expand` to every row."""
+    for i in range(values.shape[0]):
+        _expand(coordinates, values[i], cells[i])
+
+
+@compiled
+def squared_norm(coordinates, values):
+    """Return the sum of the squares of all cells of these tables."""
+    last = coordinates[-1]
+    cells = np.empty(last["cell"] + last["n_first"] * last["n_second"])
+    total = 0.0
+    for i in range(values.shape[0]):
+        _expand(coordinates, values[i], cells)
+        for c in range(cells.shape[0]):
+            total += cells[c] * cells[c]
+    return total
+
+
+# --- products ----------------------------------------------------------------------
+
+
+@summed
+def row_products(data, rows, others, products):
+    """Fill products[r, c] = <data[rows[r]], others[c]>.
+
+    The library's routine first copies the rows into an order of its own, which costs
+    more than multiplying by the few columns that weights have; this one reads them
+    where they are, four rows and three columns at a time, as many as registers hold.
+    `products` must have room for a multiple of them; what is beyond is not to be read.
+    """
+    n_rows, n_columns, n_terms = len(rows), len(others), data.shape[1]
+    products[:] = 0.0
+    zero = others.dtype.type(0.0)
+    for start in range(0, n_terms, TILE):
+        stop = min(start + TILE, n_terms)
+        for r in range(0, n_rows, 4):
+            # where fewer are left, the last is taken again
+            x0 = data[rows[r], start:stop]
+            x1 = data[rows[min(r + 1, n_rows - 1)], start:stop]
+            x2 = data[rows[min(r + 2, n_rows - 1)], start:stop]
+            x3 = data[rows[min(r + 3, n_rows - 1)], start:stop]
+            for c in range(0, n_columns, 3):
+                w0 = others[c, start:stop]
+                w1 = others[min(c + 1, n_columns - 1), start:stop]
+                w2 = others[min(c + 2, n_columns - 1), start:stop]
+                s00, s01, s02 = zero, zero, zero
+                s10, s11, s12 = zero, zero, zero
+                s20, s21, s22 = zero, zero, zero
+                s30, s31, s32 = zero, zero, zero
+                for j in range(stop - start):
+                    a, b, d = w0[j], w1[j], w2[j]
+                    s00 += x0[j] * a
+                    s01 += x0[j] * b
+                    s02 += x0[j] * d
+                    s10 += x1[j] * a
+                    s11 += x1[j] * b
+                    s12 += x1[j] * d
+                    s20 += x2[j] * a
+                    s21 += x2[j] * b
+                    s22 += x2[j] * d
+                    s30 += x3[j] * a
+                    s31 += x3[j] * b
+                    s32 += x3[j] * d
+                products[r, c] += s00
+                products[r, c + 1] += s01
+                products[r, c + 2] += s02
+                products[r + 1, c] += s10
+                products[r + 1, c + 1] += s11
+                products[r + 1, c + 2] += s12
+                products[r + 2, c] += s20
+                products[r + 2, c + 1] += s21
+                products[r + 2, c + 2] += s22
+                products[r + 3, c] += s30
+                products[r + 3, c + 1] += s31
+                products[r + 3, c + 2] += s32
+
+
+@compiled
+def room_for_products(n_rows, n_columns):
+    """Return an array for `row_products` of so many rows and columns."""
+    return np.empty((-(-n_rows // 4) * 4, -(-n_columns // 3) * 3))
+
+
+@summed
+def add_products(data, rows, change, weights):
+    """Add sum_r change[r, c] * data[rows[r]] to weights[c], four rows at a time.
+
+    `change` must have a multiple of four rows, zero where there is no row left.
+    """
+    n_rows = len(rows)
+    for r in range(0, n_rows, 4):
+        x0 = data[rows[r]]
+        x1 = data[rows[min(r + 1, n_rows - 1)]]
+        x2 = data[rows[min(r + 2, n_rows - 1)]]
+        x3 = data[rows[min(r + 3, n_rows - 1)]]
+        for c in range(len(weights)):
+            a, b = change[r, c], change[r + 1, c]
+            d, e = change[r + 2, c], change[r + 3, c]
+            row = weights[c]
+            for j in range(data.shape[1]):
+                row[j] += a * x0[j] + b * x1[j] + d * x2[j] + e * x3[j]
+
+
 # --- solver ------------------------------------------------------------------------
 #
 # `problem` is a `ProblemArrays`, `state` a `State`. `messages` is None on a forest; as
@@ -706,25 +883,32 @@ def add_loss(scores, g, true_cells, loss):
 
 
 @inlined
-def _load_marginals(dual_row, true_cells, C, marginals):
+def _load_marginals(dual_row, problem, true_cells, marginals):
     """Fill marginals with mu = C U(y) - A, rounding errors of zero cleared."""
+    _expand(problem.coordinates, dual_row, marginals)
     for c in range(marginals.shape[0]):
-        marginals[c] = -dual_row[c]
+        marginals[c] = -marginals[c]
     for cell in true_cells:
-        marginals[cell] += C
+        marginals[cell] += problem.C
+    largest = 0.0
+    for c in range(dual_row.shape[0]):
+        largest = max(largest, abs(dual_row[c]))
     for c in range(marginals.shape[0]):
-        if marginals[c] < NEGLIGIBLE * C:
+        if marginals[c] < NEGLIGIBLE * largest:
             marginals[c] = 0.0
 
 
 @inlined
-def _store_marginals(marginals, true_cells, C, dual_row, change):
-    """Write A = C U(y) - mu into dual_row and how much it moved into change."""
-    for cell in true_cells:
-        marginals[cell] -= C
-    for c in range(marginals.shape[0]):
-        change[c] = -marginals[c] - dual_row[c]
-        dual_row[c] = -marginals[c]
+def _store_shift(shift, problem, dual_row, change):
+    """Subtract a change of marginals from dual_row, and write what was added to it.
+
+    The marginals themselves would do, but for rounding: beside a large C they say
+    nothing of a small A.
+    """
+    _contract(problem.coordinates, shift, change)
+    for c in range(change.shape[0]):
+        change[c] = -change[c]
+        dual_row[c] += change[c]
 
 
 @inlined
@@ -815,7 +999,7 @@ def _find_moves(i, scores, marginals, problem, best, worst, parts, moves):
 
 
 @inlined
-def _pairwise_visit(i, scores, marginals, problem, norm, work):
+def _pairwise_visit(i, scores, marginals, problem, norm, shift, work):
     """Improve one example's marginals on a forest; return its best score before.
 
     `scores` are loss + F and `norm` is K_ii. Mass moves from the worst labelling that
@@ -825,7 +1009,8 @@ def _pairwise_visit(i, scores, marginals, problem, norm, work):
     (decomposition-invariant pairwise steps, Garber & Meshi 2016). Where the two
     labellings differ in several parts of the forest, each part is a move of its own,
     on cells of its own: it gets the step length that is best for it, and a cell with
-    little mass holds up its own part only. Both arrays are updated in place.
+    little mass holds up its own part only. Scores and marginals are updated in place;
+    what the marginals gained is added to `shift`.
     """
     g, C = problem.graph, problem.C
     walk, masked, best, worst, parts, moves = work
@@ -848,18 +1033,20 @@ def _pairwise_visit(i, scores, marginals, problem, norm, work):
             bend = 2.0 * norm * size[p]
             gain = max(rise[p], 0.0)  # rounding
             length = room[p] if gain >= room[p] * bend else gain / bend
-            marginals[new[m]] += length
+            shift[new[m]] += length
+            shift[gone[m]] -= length
             scores[new[m]] -= length * norm
             scores[gone[m]] += length * norm
+            marginals[new[m]] += length
             marginals[gone[m]] -= length
-            if marginals[gone[m]] < NEGLIGIBLE * C:
+            if marginals[gone[m]] < NEGLIGIBLE * length:
                 marginals[gone[m]] = 0.0
         moved = True
     return first_top, moved
 
 
 @compiled
-def _frank_wolfe_visit(i, scores, marginals, problem, norm, messages):
+def _frank_wolfe_visit(i, scores, marginals, problem, norm, shift, messages):
     """Improve one example's marginals on any graph; return its bound before.
 
     Plain Frank-Wolfe steps towards the labellings that tree-reweighted message
@@ -872,6 +1059,7 @@ def _frank_wolfe_visit(i, scores, marginals, problem, norm, messages):
     work = message_work(g)
     first_bound, first_rise, moved = 0.0, 0.0, False
     messages[:] = 0.0
+    shift[:] = marginals
     for step in range(problem.max_steps):
         top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels, work)
         held, squares = 0.0, 0.0
@@ -900,12 +1088,13 @@ def _frank_wolfe_visit(i, scores, marginals, problem, norm, messages):
         for cell in cells[:n_taught]:
             scores[cell] -= length * norm * C
             marginals[cell] += length * C
+    shift[:] = marginals - shift
     return first_bound, moved
 
 
 @compiled
 def visit_work(g):
-    """Return the buffers of a visit: true cells, marginals, those of pairwise steps."""
+    """Return the buffers of a visit: true cells, marginals and their change, steps."""
     n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
     n_factors = g.factor.shape[0]
     n_labels = g.label.shape[0]
@@ -926,7 +1115,8 @@ def visit_work(g):
             np.empty(n_factors, dtype=np.int64),
         ),
     )
-    return np.empty(n_factors, dtype=np.int64), np.empty(n_cells), pairwise
+    true_cells = np.empty(n_factors, dtype=np.int64)
+    return true_cells, np.empty(n_cells), np.empty(n_cells), pairwise
 
 
 @inlined
@@ -937,57 +1127,53 @@ def _visit(i, scores, norm, problem, state, messages, change, work):
     the visit. `change` gets the row's movement, unless there is none. The scores are
     overwritten.
     """
-    C = problem.C
-    true_cells, marginals, pairwise_work = work
+    true_cells, marginals, shift, pairwise_work = work
     true_score = _loss_augmented(i, scores, problem, true_cells)
-    _load_marginals(state.dual_coef[i], true_cells, C, marginals)
+    _load_marginals(state.dual_coef[i], problem, true_cells, marginals)
+    shift[:] = 0.0
     if messages is None:
-        _silence(i, problem, marginals, C)  # any cell may be picked there
+        _silence(i, problem, marginals, problem.C)  # any cell may be picked there
         best, moved = _pairwise_visit(
-            i, scores, marginals, problem, norm, pairwise_work
+            i, scores, marginals, problem, norm, shift, pairwise_work
         )
     else:
         _silence(i, problem, marginals, 0.0)
-        best, moved = _frank_wolfe_visit(i, scores, marginals, problem, norm, messages)
+        best, moved = _frank_wolfe_visit(
+            i, scores, marginals, problem, norm, shift, messages
+        )
     state.hinge[i] = max(best - true_score, 0.0)
     if moved:
-        _silence(i, problem, marginals, 0.0)
-        for f in range(problem.taught.shape[1]):
-            if not problem.taught[i, f]:
-                marginals[true_cells[f]] = C  # so that A is zero
-        _store_marginals(marginals, true_cells, C, state.dual_coef[i], change)
+        _store_shift(shift, problem, state.dual_coef[i], change)
     return moved
 
 
-@compiled
-def block_pass(block, scores, gram, problem, state, messages, change):
+@inlined
+def _block_visits(block, scores, gram, problem, state, messages, change, work):
     """Visit the examples of a block one after the other.
 
-    scores (b, n_cells) are the block's rows times the weights as they were before the
-    pass, and gram (b, b) its kernel matrix, both without the constant feature: earlier
-    changes inside the block are added through it, so the iterates are those of visiting
-    one example at a time. The intercept is updated; change (b, n_cells) becomes what is
+    scores[r] are the coordinates of F for row r, from the weights as they were before
+    the block, and gram (b, b) is its kernel matrix, both without the constant feature:
+    earlier changes inside the block are added through it, so the iterates are those of
+    visiting one example at a time. The intercept is updated; change[r] becomes what is
     to be added to the weights. On return scores hold what they were at each visit.
     """
+    visit_buffers, cells, moved = work
     intercept, constant = state.intercept, state.constant
-    n_cells = scores.shape[1]
-    work = visit_work(problem.graph)
-    augmented = np.empty(n_cells)
-    moved = np.zeros(block.shape[0], dtype=np.bool_)
+    n = intercept.shape[0]
     for r in range(block.shape[0]):
-        for c in range(n_cells):
+        for c in range(n):
             scores[r, c] += constant * intercept[c]
         for p in range(r):
             if moved[p]:
-                for c in range(n_cells):
+                for c in range(n):
                     scores[r, c] += gram[r, p] * change[p, c]
-        augmented[:] = scores[r]
+        _expand(problem.coordinates, scores[r], cells)
         norm = state.scale * (gram[r, r] + constant * constant)
         moved[r] = _visit(
-            block[r], augmented, norm, problem, state, messages, change[r], work
+            block[r], cells, norm, problem, state, messages, change[r], visit_buffers
         )
         if moved[r]:
-            for c in range(n_cells):
+            for c in range(n):
                 change[r, c] *= state.scale
                 intercept[c] += constant * change[r, c]
         else:
@@ -995,18 +1181,71 @@ def block_pass(block, scores, gram, problem, state, messages, change):
 
 
 @compiled
-def absorb_rows(block, scores, change, weights, squared_norms):
-    """Add the change of a block to the rows of the weights, in the kernel form.
+def block_work(g, block_size, n_coordinates):
+    """Return the buffers of `_block_visits`, and for scores, Gram matrix and change."""
+    n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
+    visits = (
+        visit_work(g),
+        np.empty(n_cells),
+        np.zeros(block_size, dtype=np.bool_),
+    )
+    return (
+        visits,
+        room_for_products(block_size, n_coordinates),
+        room_for_products(block_size, block_size),
+        np.zeros((-(-block_size // 4) * 4, n_coordinates)),
+    )
 
-    squared_norms[i] becomes <F_i, A_i> as of the visit.
+
+@compiled
+def kernel_pass(
+    order, block_size, kernel, weights, problem, state, messages, squared_norms
+):
+    """Visit examples in the kernel form, a block at a time.
+
+    `weights` are a pair: (n_coordinates, n_samples) in double precision, and the same
+    as the products take them. squared_norms[i] becomes <F_i, A_i> as of the visit.
     """
-    for r in range(block.shape[0]):
-        i = block[r]
-        total = 0.0
-        for c in range(weights.shape[1]):
-            total += scores[r, c] * weights[i, c]
-            weights[i, c] += change[r, c]
-        squared_norms[i] = total
+    exact, multiplied = weights
+    n = exact.shape[0]
+    visits, scores, gram, change = block_work(problem.graph, block_size, n)
+    F, A = np.empty_like(visits[1]), np.empty_like(visits[1])
+    row = np.empty(n)
+    for start in range(0, order.shape[0], block_size):
+        block = order[start : start + block_size]
+        row_products(kernel, block, multiplied, scores)
+        for r in range(block.shape[0]):
+            for p in range(r + 1):
+                gram[r, p] = kernel[block[r], block[p]]
+        _block_visits(block, scores, gram, problem, state, messages, change, visits)
+        for r in range(block.shape[0]):
+            i = block[r]
+            for c in range(n):
+                row[c] = exact[c, i]
+                exact[c, i] += change[r, c]
+                multiplied[c, i] = exact[c, i]
+            _expand(problem.coordinates, scores[r], F)
+            _expand(problem.coordinates, row, A)
+            squared_norms[i] = np.dot(F, A)
+
+
+@compiled
+def dense_pass(order, block_size, X, weights, problem, state, messages):
+    """Visit examples in the linear form with dense features, a block at a time.
+
+    `weights` are a pair: (n_coordinates, n_features) in double precision, and the same
+    as the products take them.
+    """
+    exact, multiplied = weights
+    visits, scores, gram, change = block_work(problem.graph, block_size, exact.shape[0])
+    for start in range(0, order.shape[0], block_size):
+        block = order[start : start + block_size]
+        row_products(X, block, multiplied, scores)
+        row_products(X, block, X[block], gram)
+        _block_visits(block, scores, gram, problem, state, messages, change, visits)
+        change[block.shape[0] :] = 0.0
+        add_products(X, block, change, exact)
+        multiplied[:] = exact
 
 
 @compiled
@@ -1014,38 +1253,40 @@ def sparse_pass(order, rows, weights, problem, state, messages):
     """Visit examples in the linear form with sparse features.
 
     rows are the CSR arrays (data, indices, indptr), without duplicates; the weights
-    (n_features, n_cells) are updated, and so is the intercept. The cost follows the
-    non-zeros, and in the update only the cells that moved.
+    (n_features, n_coordinates) are updated, and so is the intercept. The cost follows
+    the non-zeros, and in the update only the coordinates that moved.
     """
     data, indices, indptr = rows
     intercept, constant = state.intercept, state.constant
-    n_cells = intercept.shape[0]
+    n = intercept.shape[0]
     work = visit_work(problem.graph)
-    scores = np.empty(n_cells)
-    change = np.empty(n_cells)
-    cells = np.empty(n_cells, dtype=np.int64)
+    cells = np.empty_like(work[1])
+    scores = np.empty(n)
+    change = np.empty(n)
+    changed = np.empty(n, dtype=np.int64)
     for i in order:
         scores[:] = constant * intercept
         norm = constant * constant
         for s in range(indptr[i], indptr[i + 1]):
             x, row = data[s], weights[indices[s]]
             norm += x * x
-            for c in range(n_cells):
+            for c in range(n):
                 scores[c] += x * row[c]
         norm *= state.scale
-        if not _visit(i, scores, norm, problem, state, messages, change, work):
+        _expand(problem.coordinates, scores, cells)
+        if not _visit(i, cells, norm, problem, state, messages, change, work):
             continue
         n_changed = 0
-        for c in range(n_cells):
+        for c in range(n):
             if change[c] != 0.0:
                 change[n_changed] = state.scale * change[c]
-                cells[n_changed] = c
+                changed[n_changed] = c
                 intercept[c] += constant * change[n_changed]
                 n_changed += 1
         for s in range(indptr[i], indptr[i + 1]):
             x, row = data[s], weights[indices[s]]
             for r in range(n_changed):
-                row[cells[r]] += x * change[r]
+                row[changed[r]] += x * change[r]
 
 
 @compiled
@@ -1077,7 +1318,7 @@ def hinge_rows(scores, block, problem, hinge, messages):
     with the maximum replaced by an upper bound on graphs with cycles.
     """
     g = problem.graph
-    true_cells, _, work = visit_work(g)
+    true_cells, _, _, work = visit_work(g)
     for r in range(block.shape[0]):
         true_score = _loss_augmented(block[r], scores[r], problem, true_cells)
         bound = _upper_bound(scores[r], g, messages, work)
@@ -1091,12 +1332,13 @@ def expected_loss(dual_coef, problem):
     The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
     """
     g = problem.graph
-    true_cells, losses, _ = visit_work(g)
+    true_cells, losses, A, _ = visit_work(g)
     total = 0.0
     for i in range(dual_coef.shape[0]):
+        _expand(problem.coordinates, dual_coef[i], A)
         losses[:] = 0.0
         _find_cells(g, problem.Y[i], true_cells)
         add_loss(losses, g, true_cells, problem.loss)
         for c in range(losses.shape[0]):
-            total -= losses[c] * dual_coef[i, c]
+            total -= losses[c] * A[c]
     return total

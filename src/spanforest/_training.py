@@ -97,12 +97,12 @@ def learn_path(
 
     Give the C in ascending order: dual variables that are feasible for one C are so for
     a larger C', times any factor from 1 to C'/C, and the best of these is the start.
-    The solutions share their arrays: use one before you ask for the next.
     """
     ends = factors.arrays.factor
     loss = find_loss(settings.loss)(ends["first"], ends["second"])
     make_form = KernelForm if data.is_kernel else linear_form
-    form = make_form(data.basis, factors.n_cells, settings.fit_intercept)
+    problem = Problem(factors, loss, data.Y, settings.C)
+    form = make_form(data.basis, problem.coordinates, settings.fit_intercept)
     found, previous = None, 0.0
     for C in Cs:
         with single_blas_thread():
@@ -116,7 +116,7 @@ def learn_path(
                 form.restart(min(C / previous, max(peak, 1.0)))
             found = solve(
                 form,
-                Problem(factors, loss, data.Y, C),
+                problem._replace(C=C),
                 rng,
                 tol=settings.tol,
                 max_iter=settings.max_iter,

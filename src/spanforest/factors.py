@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spanforest import _compiled
 from spanforest._compiled import FactorArrays
 from spanforest.graphs import LabelGraph, consensus_graph
 
-__all__ = ["FactorGraph", "consensus_factors"]
+__all__ = ["Coordinates", "FactorGraph", "consensus_factors"]
 
 
 def _integers(*names: str) -> np.dtype:
@@ -50,6 +52,14 @@ BRANCH_FIELDS = _integers(
     "child_stride",
     "table",  # first cell
     "choices",  # where the child's best values, given the parent's, are noted
+)
+COORDINATE_FIELDS = _integers(
+    "cell",  # first cell of the factor
+    "n_first",
+    "n_second",
+    "first",  # where the sums of its rows stand, but for the first row,
+    "second",  # those of its columns, but for the first,
+    "inner",  # and the cells that are in neither
 )
 
 
@@ -185,6 +195,75 @@ class FactorGraph:
         branch["choices"] = _starts(branch["n_parent"])
         root = np.flatnonzero(parent < 0)
         return FactorArrays(label, factor, branch, root, order, incident)
+
+
+class Coordinates(NamedTuple):
+    """The numbers that tell a difference of two label sets' cells from another.
+
+    Tables of U(y) - U(z), and of sums of such differences, are not any tables: each
+    sums to zero, and two factors agree about the sums that belong to a label which they
+    share. What is left are, for a label with r values, r - 1 sums, and for an edge the
+    (r - 1)(s - 1) cells away from the table's first row and column: with two values
+    each, 2 n_labels - 1 numbers on a tree instead of its 4 (n_labels - 1) cells.
+    Dual variables are such tables, so weights and scores are too: products of matrices
+    need only these columns.
+    """
+
+    arrays: NDArray[np.void]  # (n_factors,) records
+    n: int
+
+    @classmethod
+    def of(cls, factors: FactorGraph, *, shared: bool = True) -> Coordinates:
+        """Number the coordinates of a factor graph.
+
+        Unless they are shared, every factor has sums of its own: where an example
+        teaches only some of the factors, those of a label need not agree.
+
+        Examples
+        --------
+        >>> factors = FactorGraph(LabelGraph(3, [(0, 1), (1, 2)]), [2, 2, 2])
+        >>> factors.n_cells, Coordinates.of(factors).n
+        (8, 5)
+        >>> Coordinates.of(factors, shared=False).n
+        6
+        """
+        factor, n_edges = factors.arrays.factor, factors.graph.n_edges
+        n_first = factors.n_values[factor["first"]]
+        arrays = np.zeros(len(factor), COORDINATE_FIELDS)
+        arrays["cell"] = factor["offset"]
+        arrays["n_first"] = n_first
+        arrays["n_second"] = factor["n_second"]
+        if shared:
+            sums = _starts(factors.n_values - 1)
+            arrays["first"] = sums[factor["first"]]
+            arrays["second"][:n_edges] = sums[factor["second"][:n_edges]]
+            n_sums = int((factors.n_values - 1).sum())
+        else:
+            own = n_first + factor["n_second"] - 2
+            arrays["first"] = _starts(own)
+            arrays["second"] = arrays["first"] + n_first - 1
+            n_sums = int(own.sum())
+        n_inner = (n_first - 1) * (factor["n_second"] - 1)
+        arrays["inner"] = n_sums + _starts(n_inner)
+        return cls(arrays, n_sums + int(n_inner.sum()))
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of all tables."""
+        last = self.arrays[-1]
+        return int(last["cell"] + last["n_first"] * last["n_second"])
+
+    def expand(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return the tables, of shape (n, n_cells), that have these coordinates."""
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        cells = np.empty((len(values), self.n_cells))
+        _compiled.expand_rows(self.arrays, values, cells)
+        return cells
+
+    def squared_norm(self, values: ArrayLike) -> float:
+        """Return the sum of the squares of all cells."""
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        return float(_compiled.squared_norm(self.arrays, values))
 
 
 def consensus_factors(parts: Sequence[FactorGraph]) -> FactorGraph:

@@ -5,7 +5,8 @@ Three ideas, each in a few lines:
 * *Forms.* How scores F = K A follow from the dual variables A (`dual_coef`) is the
   business of a form: the kernel form multiplies by rows of K, the linear forms keep
   W = X^T A. Dense forms work on blocks of examples at the speed of a matrix product.
-  All forms walk the same iterates, up to rounding.
+  All forms walk the same iterates, up to rounding. What is multiplied are not tables
+  but their coordinates, half as many (`factors.Coordinates`).
 * *Visits.* Every epoch visits all examples in random order; a visit makes a few
   pairwise steps (forests) or Frank-Wolfe steps (graphs with cycles) with exact line
   search on one row of A.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from scipy import sparse
 
 from spanforest import _compiled
 from spanforest._compiled import LossArrays, ProblemArrays, State
-from spanforest.factors import FactorGraph
+from spanforest.factors import Coordinates, FactorGraph
 from spanforest.losses import FactorLoss
 
 __all__ = [
@@ -42,7 +43,7 @@ __all__ = [
     "solve",
 ]
 
-BLOCK_SIZE = 64  # examples per matrix product
+BLOCK_SIZE = 16  # examples whose scores are computed at once
 STEPS_PER_VISIT = 3
 
 
@@ -53,6 +54,11 @@ class Problem(NamedTuple):
     loss: FactorLoss
     Y: NDArray[np.int32]  # (n_samples, n_labels) true codes, -1 where not observed
     C: float
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Of the dual variables: labels are shared if every example has all labels."""
+        return Coordinates.of(self.factors, shared=bool((self.Y >= 0).all()))
 
     @property
     def taught(self) -> NDArray[np.bool_]:
@@ -100,16 +106,19 @@ class _Form(ABC):
     """Dual variables of one problem, and the weights that scores are computed from.
 
     Visits change `dual_coef`; `weights` and `intercept` belong to its average (see
-    `Acceleration`). An intercept is a constant feature: `constant` is 1, or 0 for none,
-    and adds its square to the kernel.
+    `Acceleration`). All three are coordinates. An intercept is a constant feature:
+    `constant` is 1, or 0 for none, and adds its square to the kernel.
     """
 
-    def __init__(self, data: Any, n_cells: int, fit_intercept: bool = False) -> None:
+    def __init__(
+        self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
+    ) -> None:
         self.data = data
+        self.coordinates = coordinates
         self.constant = float(fit_intercept)
-        self.dual_coef = np.zeros((data.shape[0], n_cells))
-        self.weights = np.zeros((data.shape[1], n_cells))
-        self.intercept = np.zeros(n_cells)
+        self.dual_coef = np.zeros((data.shape[0], coordinates.n))
+        self.weights = self._zeros((data.shape[1], coordinates.n))
+        self.intercept = np.zeros(coordinates.n)
 
     @abstractmethod
     def epoch(
@@ -134,97 +143,91 @@ class _Form(ABC):
         growing C needs few epochs for each.
         """
         self.dual_coef *= factor
-        self.weights[...] = self.data.T @ self.dual_coef
+        self.weights[...] = self._weights_of(self.dual_coef)
         self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
 
-    def scores(self, block: NDArray[np.intp]) -> NDArray[np.float64]:
+    def scores(self, block: slice) -> NDArray[np.float64]:
         """Return F for some examples, in float64."""
         rows = self.data[block].astype(np.float64, copy=False)
-        return rows @ self.weights + self.constant * self.intercept
+        values = rows @ self.weights + self.constant * self.intercept
+        return self.coordinates.expand(values)
+
+    def squared_norm(self) -> float:
+        """Return ‖w‖², the constant feature's weights included."""
+        norm = self.coordinates.squared_norm
+        return norm(self.weights) + norm(self.intercept[None])
+
+    def _zeros(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return an array for weights, in the order in which they are multiplied."""
+        return np.zeros(shape, order="F")
+
+    def _weights_of(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.data.T @ A
 
     def _state(self, hinge: NDArray[np.float64], scale: float) -> State:
         return State(self.dual_coef, self.intercept, hinge, scale, self.constant)
 
-    def squared_norm(self) -> float:
-        """Return ‖w‖², the constant feature's weights included."""
-        return float(
-            np.vdot(self.weights, self.weights)
-            + np.vdot(self.intercept, self.intercept)
-        )
+    def _multiplied(self) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
+        """Return the weights, and the same in the precision of the data."""
+        exact = self.weights.T
+        return exact, exact.astype(self.data.dtype, copy=False)
 
 
-class _BlockedForm(_Form):
-    """A form of dense data, in blocks: float32 data are multiplied in float32."""
+class KernelForm(_Form):
+    """F = K A, for a kernel matrix K: the weights are A itself."""
+
+    def __init__(self, data, coordinates, fit_intercept=False):
+        super().__init__(data, coordinates, fit_intercept)
+        self._squared_norms = np.zeros(len(data))  # <F_i, A_i> when last computed
 
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, a block per matrix product."""
-        weights = self.weights.astype(self.data.dtype, copy=False)
-        state = self._state(hinge, scale)
-        # one for all blocks: fresh memory would cost as much as the copying
-        buffer = np.empty((BLOCK_SIZE, self.data.shape[1]), self.data.dtype)
-        for start in range(0, len(order), BLOCK_SIZE):
-            block = order[start : start + BLOCK_SIZE]
-            rows = buffer[: len(block)]
-            np.take(self.data, block, axis=0, out=rows, mode="clip")
-            scores = (rows @ weights).astype(np.float64, copy=False)
-            gram = self._gram(rows, block)
-            change = np.empty_like(scores)
-            _compiled.block_pass(block, scores, gram, problem, state, messages, change)
-            self._absorb(block, rows, scores, change, weights)
-
-    @abstractmethod
-    def _gram(self, rows, block):
-        """Return the kernel matrix of a block."""
-
-    @abstractmethod
-    def _absorb(self, block, rows, scores, change, weights):
-        """Add a block's change to the weights, and to their copy in the products."""
-
-
-class KernelForm(_BlockedForm):
-    """F = K A, for a kernel matrix K: the weights are A itself."""
-
-    def __init__(self, data, n_cells, fit_intercept=False):
-        super().__init__(data, n_cells, fit_intercept)
-        self._squared_norms = np.zeros(len(data))  # <F_i, A_i> when last computed
+        _compiled.kernel_pass(
+            order,
+            BLOCK_SIZE,
+            self.data,
+            self._multiplied(),
+            problem,
+            self._state(hinge, scale),
+            messages,
+            self._squared_norms,
+        )
 
     def restart(self, factor=1.0):
         """Begin anew from the dual variables as they are, times a factor."""
-        self.dual_coef *= factor
-        self.weights[...] = self.dual_coef
-        self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
-        for start in range(0, len(self.data), BLOCK_SIZE):
-            self.scores(np.arange(start, min(start + BLOCK_SIZE, len(self.data))))
+        super().restart(factor)
+        for block in _blocks(len(self.data)):
+            self.scores(block)
 
     def scores(self, block):
         """Return F for some examples, in float64, and note what they say of ‖w‖²."""
         scores = super().scores(block)
-        self._squared_norms[block] = np.einsum("ic,ic->i", scores, self.weights[block])
+        A = self.coordinates.expand(self.weights[block])
+        self._squared_norms[block] = np.einsum("ic,ic->i", scores, A)
         return scores
 
     def squared_norm(self):
         """Return sum_i <F_i, A_i>, each of when the scores were last computed."""
         return float(self._squared_norms.sum())
 
-    def _gram(self, rows, block):
-        return rows[:, block]
-
-    def _absorb(self, block, rows, scores, change, weights):
-        _compiled.absorb_rows(block, scores, change, self.weights, self._squared_norms)
-        if weights is not self.weights:
-            weights[block] = self.weights[block]
+    def _weights_of(self, A):
+        return A
 
 
-class DenseForm(_BlockedForm):
+class DenseForm(_Form):
     """F = X W with W = X^T A, for the linear kernel of dense features."""
 
-    def _gram(self, rows, block):
-        return rows @ rows.T
-
-    def _absorb(self, block, rows, scores, change, weights):
-        self.weights += rows.T @ change.astype(rows.dtype, copy=False)
-        if weights is not self.weights:
-            weights[:] = self.weights
+    def epoch(self, order, problem, hinge, messages, scale=1.0):
+        """Visit examples in this order, a block per matrix product."""
+        _compiled.dense_pass(
+            order,
+            BLOCK_SIZE,
+            self.data,
+            self._multiplied(),
+            problem,
+            self._state(hinge, scale),
+            messages,
+        )
 
 
 class SparseForm(_Form):
@@ -245,17 +248,22 @@ class SparseForm(_Form):
             messages,
         )
 
+    def _zeros(self, shape):
+        return np.zeros(shape)  # the weights of a feature side by side
 
-def linear_form(X: Any, n_cells: int, fit_intercept: bool = False) -> _Form:
+
+def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> _Form:
     """Return the linear form that suits dense or CSR features.
 
     Examples
     --------
-    >>> type(linear_form(np.eye(3), 4)).__name__
+    >>> from spanforest.graphs import LabelGraph
+    >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    >>> type(linear_form(np.eye(3), Coordinates.of(factors))).__name__
     'DenseForm'
     """
     kind = SparseForm if sparse.issparse(X) else DenseForm
-    return kind(X, n_cells, fit_intercept)
+    return kind(X, coordinates, fit_intercept)
 
 
 class Acceleration:
@@ -343,8 +351,8 @@ def solve(
     Parameters
     ----------
     form : KernelForm, DenseForm or SparseForm
-        For the problem's examples and cells, fresh or restarted from dual variables
-        that are feasible; it is moved to the solution.
+        For the problem's examples and coordinates, fresh or restarted from dual
+        variables that are feasible; it is moved to the solution.
     problem : Problem
         The problem.
     rng : Generator
@@ -363,7 +371,7 @@ def solve(
     >>> Y = np.array([[0, 0], [1, 1]], dtype=np.int32)
     >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
     >>> problem = Problem(factors, edge_loss(np.array([0]), np.array([1])), Y, C=1.0)
-    >>> form = KernelForm(np.eye(2), factors.n_cells)
+    >>> form = KernelForm(np.eye(2), problem.coordinates)
     >>> solution = solve(form, problem, np.random.default_rng(0))
     >>> solution.converged
     True
@@ -403,7 +411,9 @@ def solve(
         if watch is not None:
             watch(len(history), gap / dual if dual > 0.0 else np.inf)
     gaps, times = np.array(history), np.array(seconds)
-    return Solution(form.weights, form.intercept, dual, gaps, times, tol)
+    weights = form.coordinates.expand(form.weights)
+    intercept = form.coordinates.expand(form.intercept[None])[0]
+    return Solution(weights, intercept, dual, gaps, times, tol)
 
 
 def compiled_problem(problem: Problem) -> ProblemArrays:
@@ -412,6 +422,7 @@ def compiled_problem(problem: Problem) -> ProblemArrays:
     worst = np.repeat(sum(problem.loss), graph.factor["n_cells"])
     return ProblemArrays(
         graph=graph,
+        coordinates=problem.coordinates.arrays,
         loss=LossArrays(worst, *problem.loss),
         Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
         taught=problem.taught,
@@ -437,6 +448,12 @@ def _measure_hinge(
 ) -> None:
     """Compute every example's margin violation at the form's weights."""
     everyone = np.arange(len(hinge))
-    for start in range(0, len(hinge), BLOCK_SIZE):
-        block = everyone[start : start + BLOCK_SIZE]
-        _compiled.hinge_rows(form.scores(block), block, problem, hinge, messages)
+    for block in _blocks(len(hinge)):
+        scores = form.scores(block)
+        _compiled.hinge_rows(scores, everyone[block], problem, hinge, messages)
+
+
+def _blocks(n_samples: int) -> Iterator[slice]:
+    """Cut the examples into blocks."""
+    for start in range(0, n_samples, BLOCK_SIZE):
+        yield slice(start, min(start + BLOCK_SIZE, n_samples))
