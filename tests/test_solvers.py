@@ -496,6 +496,37 @@ def test_float32_data_end_at_a_gap_that_holds_in_float64(form):
     assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-5)
 
 
+def kernel_form_with_copy(task):
+    K = task.X @ task.X.T
+    copy = K.astype(np.float32)
+    return KernelForm(K, task.problem.coordinates, task.fit_intercept, copy)
+
+
+def test_products_of_a_rounded_kernel_end_at_the_gap_of_the_kernel_itself():
+    task = make_task(TREE, [2, 3, 2], n=60, intercept=True)
+    form = kernel_form_with_copy(task)
+    found = solve(form, task.problem, np.random.default_rng(0), tol=1e-2)
+    assert found.converged
+    assert form.multiplied is not form.data
+    K = form.data + 1.0
+    scores = K @ found.weights
+    primal = primal_value(task, scores, (scores * found.weights).sum())
+    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-9)
+
+
+def test_products_become_exact_where_rounding_keeps_the_gap_open():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 8))  # independent rows: any labels can be learned
+    Y = rng.integers(2, size=(6, 3))
+    # at this price a violation of 1e-9 is much, and single precision has 1e-7
+    task = Task(FactorGraph(TREE, [2, 2, 2]), "edge", X, Y, C=1e6)
+    form = kernel_form_with_copy(task)
+    rng = np.random.default_rng(0)
+    found = solve(form, task.problem, rng, tol=1e-3, max_iter=5000)
+    assert found.converged
+    assert form.multiplied is form.data
+
+
 def test_csr_matrices_are_as_good_as_csr_arrays():
     task = make_task(TREE, [2, 2, 2], n=20)
     expected = task.solve(SparseForm, max_iter=2)

@@ -4,21 +4,26 @@ They stand in one file because Numba's cache on disk does not notice a change in
 one. They take and give arrays, and named tuples of arrays (`g` is always a
 `FactorArrays`), draw no random numbers and check nothing: all of that is done above. No
 fastmath, since -inf and ties matter, but in plain sums of products. Hot loops read
-arrays that were taken out of their tuples before: taking one out counts references,
-which costs more than reading it.
+arrays that were taken out of their tuples before.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-compiled = njit(cache=True, nogil=True, error_model="numpy")
-# Hot routines: handing over a factor graph costs more than a small one of them does.
-inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+compiled = njit(**OPTIONS)
+# Hot routines: handing over a factor graph costs more than a small one of them does,
+# and so does counting references to its arrays, which nobody takes away meanwhile. They
+# and what they call must make no arrays, not even temporary ones.
+try:
+    inlined = njit(**OPTIONS, forceinline=True, _nrt=False)  # type: ignore[call-overload]
+except KeyError:  # a Numba without this option: then they are only slower
+    inlined = njit(**OPTIONS, forceinline=True)
 
 # Sums of products, which only vectorise if their terms may change places.
-summed = njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+summed = njit(**OPTIONS, fastmath=True)
 
 ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's
 NEGLIGIBLE = (
@@ -547,7 +552,8 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
         value = labelling_score(scores, g, candidate)
         if sweep == 0 or _exceeds(value, score):
             score = value
-            labels[:] = candidate
+            for j in range(labels.shape[0]):
+                labels[j] = candidate[j]
         slack = 1e-10 * (1.0 + abs(bound))
         if bound - score <= slack:
             return score, max(bound, score)
@@ -714,6 +720,12 @@ def _contract(coordinates, cells, values):
         at = coordinates[f]
         corner, n_first, n_second = at["cell"], at["n_first"], at["n_second"]
         row_sums, column_sums, inner = at["first"], at["second"], at["inner"]
+        if n_first == 2 and n_second == 2:  # the common case
+            both = cells[corner + 3]
+            values[row_sums] = cells[corner + 2] + both
+            values[column_sums] = cells[corner + 1] + both
+            values[inner] = both
+            continue
         for b in range(1, n_second):
             total = 0.0
             for a in range(n_first):
@@ -816,28 +828,56 @@ def room_for_products(n_rows, n_columns):
 
 @summed
 def add_products(data, rows, change, weights):
-    """Add sum_r change[r, c] * data[rows[r]] to weights[c], four rows at a time.
+    """Add sum_r change[r, c] * data[rows[r]] to weights[c], eight rows at a time.
 
-    `change` must have a multiple of four rows, zero where there is no row left.
+    `change` must have a multiple of eight rows, zero where there is no row left.
     """
-    n_rows = len(rows)
-    for r in range(0, n_rows, 4):
-        x0 = data[rows[r]]
-        x1 = data[rows[min(r + 1, n_rows - 1)]]
-        x2 = data[rows[min(r + 2, n_rows - 1)]]
-        x3 = data[rows[min(r + 3, n_rows - 1)]]
+    last = len(rows) - 1
+    for r in range(0, len(rows), 8):
+        x0, x1 = data[rows[r]], data[rows[min(r + 1, last)]]
+        x2, x3 = data[rows[min(r + 2, last)]], data[rows[min(r + 3, last)]]
+        x4, x5 = data[rows[min(r + 4, last)]], data[rows[min(r + 5, last)]]
+        x6, x7 = data[rows[min(r + 6, last)]], data[rows[min(r + 7, last)]]
         for c in range(len(weights)):
-            a, b = change[r, c], change[r + 1, c]
-            d, e = change[r + 2, c], change[r + 3, c]
+            a0, a1, a2, a3 = change[r : r + 4, c]
+            a4, a5, a6, a7 = change[r + 4 : r + 8, c]
             row = weights[c]
             for j in range(data.shape[1]):
-                row[j] += a * x0[j] + b * x1[j] + d * x2[j] + e * x3[j]
+                row[j] += (a0 * x0[j] + a1 * x1[j] + a2 * x2[j] + a3 * x3[j]) + (
+                    a4 * x4[j] + a5 * x5[j] + a6 * x6[j] + a7 * x7[j]
+                )
+
+
+@compiled
+def worst_pairs(matrix, lengths):
+    """Find where a matrix is least symmetric, and where an entry is most too large.
+
+    Returns the largest abs(m_ij - m_ji) with its i and j, and the largest abs(m_ij) -
+    lengths_i lengths_j with its own. Pairs are looked at in tiles: half of the entries
+    are read against the order of memory.
+    """
+    n, size = len(matrix), 64
+    difference, i_difference, j_difference = 0.0, 0, 0
+    excess, i_excess, j_excess = -np.inf, 0, 0
+    for top in range(0, n, size):
+        for left in range(top, n, size):
+            for i in range(top, min(top + size, n)):
+                for j in range(max(left, i), min(left + size, n)):
+                    one, other = matrix[i, j], matrix[j, i]
+                    if abs(one - other) > difference:
+                        difference = abs(one - other)
+                        i_difference, j_difference = i, j
+                    if abs(one) - lengths[i] * lengths[j] > excess:
+                        excess = abs(one) - lengths[i] * lengths[j]
+                        i_excess, j_excess = i, j
+    return (difference, i_difference, j_difference), (excess, i_excess, j_excess)
 
 
 # --- solver ------------------------------------------------------------------------
 #
-# `problem` is a `ProblemArrays`, `state` a `State`. `messages` is None on a forest; as
-# that is part of its type, message passing is compiled only for graphs with cycles.
+# `problem` is a `ProblemArrays`, `state` a `State`. `messages` is None on a forest,
+# else an array of them and what `message_work` gives; as that is part of its type,
+# message passing is compiled only for graphs with cycles.
 
 
 @inlined
@@ -947,7 +987,8 @@ def _loss_augmented(i, scores, problem, true_cells):
 def _find_parts(g, best, worst, C, parts):
     """Find the connected parts in which two labellings differ, and clear their sums.
 
-    The number of a part is that of its topmost label; -1 where the labellings agree.
+    The number of a part is that of its topmost label; -1 where the labellings agree, as
+    they do about a label that the example lacks: its values tie.
     """
     part, rise, size, room = parts
     roots, branches = g.root, g.branch
@@ -1046,7 +1087,7 @@ def _pairwise_visit(i, scores, marginals, problem, norm, shift, work):
 
 
 @compiled
-def _frank_wolfe_visit(i, scores, marginals, problem, norm, shift, messages):
+def _frank_wolfe_visit(i, scores, marginals, problem, norm, shift, messages, work):
     """Improve one example's marginals on any graph; return its bound before.
 
     Plain Frank-Wolfe steps towards the labellings that tree-reweighted message
@@ -1054,14 +1095,16 @@ def _frank_wolfe_visit(i, scores, marginals, problem, norm, shift, messages):
     not too small where the labelling is not optimal.
     """
     g, C = problem.graph, problem.C
-    labels = np.zeros(g.label.shape[0], dtype=np.int64)
-    cells = np.zeros(g.factor.shape[0], dtype=np.int64)
-    work = message_work(g)
+    sent, message_buffers = messages
+    _, _, labels, _, _, (cells, _, _) = work
     first_bound, first_rise, moved = 0.0, 0.0, False
-    messages[:] = 0.0
-    shift[:] = marginals
+    sent[:] = 0.0
+    for c in range(shift.shape[0]):
+        shift[c] = marginals[c]
     for step in range(problem.max_steps):
-        top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels, work)
+        top, bound = tree_reweighted(
+            scores, g, TRAINING_SWEEPS, sent, labels, message_buffers
+        )
         held, squares = 0.0, 0.0
         for c in range(scores.shape[0]):
             held += scores[c] * marginals[c]
@@ -1088,7 +1131,8 @@ def _frank_wolfe_visit(i, scores, marginals, problem, norm, shift, messages):
         for cell in cells[:n_taught]:
             scores[cell] -= length * norm * C
             marginals[cell] += length * C
-    shift[:] = marginals - shift
+    for c in range(shift.shape[0]):
+        shift[c] = marginals[c] - shift[c]
     return first_bound, moved
 
 
@@ -1139,7 +1183,7 @@ def _visit(i, scores, norm, problem, state, messages, change, work):
     else:
         _silence(i, problem, marginals, 0.0)
         best, moved = _frank_wolfe_visit(
-            i, scores, marginals, problem, norm, shift, messages
+            i, scores, marginals, problem, norm, shift, messages, pairwise_work
         )
     state.hinge[i] = max(best - true_score, 0.0)
     if moved:
@@ -1193,27 +1237,30 @@ def block_work(g, block_size, n_coordinates):
         visits,
         room_for_products(block_size, n_coordinates),
         room_for_products(block_size, block_size),
-        np.zeros((-(-block_size // 4) * 4, n_coordinates)),
+        np.zeros((-(-block_size // 8) * 8, n_coordinates)),
     )
 
 
 @compiled
 def kernel_pass(
-    order, block_size, kernel, weights, problem, state, messages, squared_norms
+    order, block_size, kernel, weights, rounded, problem, state, messages, squared_norms
 ):
     """Visit examples in the kernel form, a block at a time.
 
-    `weights` are a pair: (n_coordinates, n_samples) in double precision, and the same
-    as the products take them. squared_norms[i] becomes <F_i, A_i> as of the visit.
+    `weights` are (n_coordinates, n_samples) in double precision, `rounded` the same in
+    the kernel's precision, or None if it has the same. squared_norms[i] becomes
+    <F_i, A_i> as of the visit.
     """
-    exact, multiplied = weights
-    n = exact.shape[0]
+    n = weights.shape[0]
     visits, scores, gram, change = block_work(problem.graph, block_size, n)
     F, A = np.empty_like(visits[1]), np.empty_like(visits[1])
     row = np.empty(n)
     for start in range(0, order.shape[0], block_size):
         block = order[start : start + block_size]
-        row_products(kernel, block, multiplied, scores)
+        if rounded is None:
+            row_products(kernel, block, weights, scores)
+        else:
+            row_products(kernel, block, rounded, scores)
         for r in range(block.shape[0]):
             for p in range(r + 1):
                 gram[r, p] = kernel[block[r], block[p]]
@@ -1221,31 +1268,37 @@ def kernel_pass(
         for r in range(block.shape[0]):
             i = block[r]
             for c in range(n):
-                row[c] = exact[c, i]
-                exact[c, i] += change[r, c]
-                multiplied[c, i] = exact[c, i]
+                row[c] = weights[c, i]
+                weights[c, i] += change[r, c]
+                if rounded is not None:
+                    rounded[c, i] = weights[c, i]
             _expand(problem.coordinates, scores[r], F)
             _expand(problem.coordinates, row, A)
             squared_norms[i] = np.dot(F, A)
 
 
 @compiled
-def dense_pass(order, block_size, X, weights, problem, state, messages):
+def dense_pass(order, block_size, X, weights, rounded, problem, state, messages):
     """Visit examples in the linear form with dense features, a block at a time.
 
-    `weights` are a pair: (n_coordinates, n_features) in double precision, and the same
-    as the products take them.
+    `weights` are (n_coordinates, n_features) in double precision, `rounded` the same in
+    the precision of X, or None if it has the same.
     """
-    exact, multiplied = weights
-    visits, scores, gram, change = block_work(problem.graph, block_size, exact.shape[0])
+    visits, scores, gram, change = block_work(
+        problem.graph, block_size, weights.shape[0]
+    )
     for start in range(0, order.shape[0], block_size):
         block = order[start : start + block_size]
-        row_products(X, block, multiplied, scores)
+        if rounded is None:
+            row_products(X, block, weights, scores)
+        else:
+            row_products(X, block, rounded, scores)
         row_products(X, block, X[block], gram)
         _block_visits(block, scores, gram, problem, state, messages, change, visits)
         change[block.shape[0] :] = 0.0
-        add_products(X, block, change, exact)
-        multiplied[:] = exact
+        add_products(X, block, change, weights)
+        if rounded is not None:
+            rounded[:] = weights
 
 
 @compiled
@@ -1300,9 +1353,10 @@ def _upper_bound(scores, g, messages, work):
     if messages is None:
         bound = forest_max_sum(scores, g, walk, labels)
     else:
-        messages[:] = 0.0
+        sent, message_buffers = messages
+        sent[:] = 0.0
         score, bound = tree_reweighted(
-            scores, g, CERTIFYING_SWEEPS, messages, labels, message_work(g)
+            scores, g, CERTIFYING_SWEEPS, sent, labels, message_buffers
         )
         if bound > score and _has_few_labellings(g):
             bound = exhaustive_max(scores, g, labels)

@@ -239,9 +239,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _learn(self, data: TrainingSet, plan: Plan) -> str:
         """Train all members and keep them; return in words what did not converge."""
+        data = data.with_rounded_kernel(plan.settings.tol)
         recipe = Recipe(data.is_kernel, self.label_names_, plan.settings)
         tasks = [
-            delayed(train_member)(data.basis, data.Y, recipe, spec, seed)
+            delayed(train_member)(data.basis, data.Y, data.rounded, recipe, spec, seed)
             for spec, seed in zip(plan.specs, plan.seeds, strict=True)
         ]
         models = run_members(tasks, data, self.n_jobs, bool(self.verbose))
@@ -503,6 +504,7 @@ class Recipe(NamedTuple):
 def train_member(
     basis: Any,
     Y: NDArray[np.int32],
+    rounded: NDArray[np.float32] | None,
     recipe: Recipe,
     spec: Any,
     seed: np.random.SeedSequence,
@@ -514,7 +516,8 @@ def train_member(
     """
     rng = np.random.default_rng(seed)
     graph = draw_graph(spec, Y, rng, recipe.label_names)
-    return train(TrainingSet(basis, Y, recipe.is_kernel), graph, rng, recipe.settings)
+    data = TrainingSet(basis, Y, recipe.is_kernel, rounded)
+    return train(data, graph, rng, recipe.settings)
 
 
 def run_members(
@@ -539,7 +542,10 @@ def _data_on_all_workers(data: TrainingSet) -> AbstractContextManager[Any]:
     backend, _ = get_active_backend()
     if not hasattr(backend, "client"):
         return nullcontext()
-    return parallel_config("dask", client=backend.client, scatter=[data.basis, data.Y])
+    arrays = [data.basis, data.Y]
+    if data.rounded is not None:
+        arrays.append(data.rounded)
+    return parallel_config("dask", client=backend.client, scatter=arrays)
 
 
 def member_graphs(graph: Any, n_estimators: int) -> list[Any]:

@@ -214,7 +214,7 @@ class Coordinates(NamedTuple):
 
     @classmethod
     def of(cls, factors: FactorGraph, *, shared: bool = True) -> Coordinates:
-        """Number the coordinates of a factor graph.
+        """Give every coordinate of a factor graph its number.
 
         Unless they are shared, every factor has sums of its own: where an example
         teaches only some of the factors, those of a label need not agree.

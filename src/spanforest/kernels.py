@@ -20,6 +20,8 @@ from sklearn.metrics.pairwise import (
     rbf_kernel,
 )
 
+from spanforest import _compiled
+
 __all__ = [
     "KERNEL_NAMES",
     "KernelSpec",
@@ -34,7 +36,8 @@ FloatArray = NDArray[np.floating[Any]]
 
 _BLOCK_CELLS = 2**18  # temporaries stay at 2 MB, whatever the matrix's size
 _CALLABLE_BLOCK = 32  # rows per call when only a callable kernel's diagonal is wanted
-_CHOLESKY_ROWS = 1000  # 1/3 of 10^9 operations
+_CHOLESKY_ROWS = 1000  # so many are looked at together: 1/3 of 10^9 operations
+_SAMPLED_ROWS = 500  # of more than that: an eighth of the operations
 _SYMMETRY_TOL = 1e-5  # relative to the largest entry; float32 rounds at 6e-8
 _SHIFT = 1e-6  # relative to the largest absolute row sum
 _MINOR_TOL = 1e-3  # relative; what the shift allows 1000 nearly equal examples
@@ -344,8 +347,9 @@ def check_kernel_matrix(K: ArrayLike, *, name: str = "K") -> FloatArray:
 
     * no diagonal entry is negative;
     * no abs(K_ij) exceeds sqrt(K_ii K_jj) (every 2 x 2 minor), by more than 1e-3 of it;
-    * a principal submatrix of at most 1000 evenly spaced rows has a Cholesky factor
-      once 1e-6 times its largest absolute row sum is added to the diagonal.
+    * the matrix, or the principal submatrix of 500 evenly spaced rows if it has more
+      than 1000, has a Cholesky factor once 1e-6 times its largest absolute row sum is
+      added to the diagonal.
 
     A matrix that is refused is not a kernel matrix: the allowances cover the rounding
     of matrices of any rank computed in float32. A matrix that passes has, if it has at
@@ -390,8 +394,7 @@ def check_kernel_matrix(K: ArrayLike, *, name: str = "K") -> FloatArray:
             f"{name} must hold finite numbers; {_first_not_finite(K)}. Drop or impute "
             "the examples concerned."
         )
-    _check_symmetry(K, name, _SYMMETRY_TOL * largest)
-    _check_minors(K, name)
+    _check_pairs(K, name, _SYMMETRY_TOL * largest)
     _check_cholesky(K, name)
     return K
 
@@ -410,13 +413,13 @@ def _check_square(K: FloatArray, name: str) -> None:
         )
 
 
-def _check_symmetry(K: FloatArray, name: str, allowed: float) -> None:
-    worst, i, j = 0.0, 0, 0
-    for rows, columns in _tile_pairs(len(K)):
-        difference = np.abs(K[rows, columns] - K[columns, rows].T)
-        if difference.max() > worst:
-            worst = float(difference.max())
-            i, j = _largest_at(difference, rows, columns)
+def _check_pairs(K: FloatArray, name: str, allowed: float) -> None:
+    """Refuse an asymmetric matrix and 1 x 1 and 2 x 2 principal minors below zero."""
+    diagonal = K.diagonal().astype(np.float64)
+    noise = _SHIFT * float(np.abs(diagonal).max())
+    lengths = np.sqrt((1 + _MINOR_TOL) * np.maximum(diagonal, 0))
+    asymmetry, too_large = _compiled.worst_pairs(np.ascontiguousarray(K), lengths)
+    worst, i, j = asymmetry
     if worst > allowed:
         raise ValueError(
             f"{name} must be symmetric; {name}[{i}, {j}] = {K[i, j]:.6g} but "
@@ -424,37 +427,27 @@ def _check_symmetry(K: FloatArray, name: str, allowed: float) -> None:
             f"Pass ({name} + {name}.T) / 2 if this is rounding, and check the order of "
             "the examples otherwise."
         )
-
-
-def _check_minors(K: FloatArray, name: str) -> None:
-    """Refuse a negative diagonal entry and a 2 x 2 principal minor below zero."""
-    diagonal = K.diagonal().astype(np.float64)
-    noise = _SHIFT * float(np.abs(diagonal).max())
     i = int(diagonal.argmin())
     if diagonal[i] < -noise:
         raise ValueError(
             f"{name} must be positive semidefinite; the diagonal entry {name}[{i}, {i}]"
             f" = {diagonal[i]:.6g} is negative. {_INDEFINITE_ADVICE}"
         )
-    lengths = np.sqrt(np.maximum(diagonal, 0))
-    for rows, columns in _tile_pairs(len(K)):
-        bound = np.outer(lengths[rows], (1 + _MINOR_TOL) * lengths[columns]) + noise
-        excess = np.abs(K[rows, columns]) - bound
-        if excess.max() > 0:
-            i, j = _largest_at(excess, rows, columns)
-            raise ValueError(
-                f"{name} must be positive semidefinite; {name}[{i}, {j}] = "
-                f"{K[i, j]:.6g} is larger in size than the root of {name}[{i}, {i}] * "
-                f"{name}[{j}, {j}] = {diagonal[i]:.6g} * {diagonal[j]:.6g}. "
-                f"{_INDEFINITE_ADVICE}"
-            )
+    excess, i, j = too_large
+    if excess > noise:
+        raise ValueError(
+            f"{name} must be positive semidefinite; {name}[{i}, {j}] = "
+            f"{K[i, j]:.6g} is larger in size than the root of {name}[{i}, {i}] * "
+            f"{name}[{j}, {j}] = {diagonal[i]:.6g} * {diagonal[j]:.6g}. "
+            f"{_INDEFINITE_ADVICE}"
+        )
 
 
 def _check_cholesky(K: FloatArray, name: str) -> None:
     """Refuse a clearly negative eigenvalue of (a principal submatrix of) `K`."""
     n_samples = len(K)
-    chosen = np.linspace(0, n_samples - 1, min(n_samples, _CHOLESKY_ROWS))
-    rows = np.round(chosen).astype(np.intp)
+    n_rows = n_samples if n_samples <= _CHOLESKY_ROWS else _SAMPLED_ROWS
+    rows = np.round(np.linspace(0, n_samples - 1, n_rows)).astype(np.intp)
     part = K[np.ix_(rows, rows)].astype(np.float64)
     shift = _SHIFT * float(np.abs(part).sum(axis=1).max())
     if shift == 0:
@@ -531,17 +524,3 @@ def _row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     step = max(1, _BLOCK_CELLS // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, start + step)
-
-
-def _tile_pairs(n_samples: int) -> Iterator[tuple[slice, slice]]:
-    """Row and column slices of square tiles that cover the upper triangle."""
-    step = int(_BLOCK_CELLS**0.5)
-    for row in range(0, n_samples, step):
-        for column in range(row, n_samples, step):
-            yield slice(row, row + step), slice(column, column + step)
-
-
-def _largest_at(tile: FloatArray, rows: slice, columns: slice) -> tuple[int, int]:
-    """Where the largest entry of a tile stands in the whole matrix."""
-    i, j = divmod(int(tile.argmax()), tile.shape[1])
-    return rows.start + i, columns.start + j

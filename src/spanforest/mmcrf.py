@@ -190,7 +190,7 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        data = self._read_training_set(X, y)
+        data = self._read_training_set(X, y).with_rounded_kernel(settings.tol)
         root = seed_sequence(self.random_state)
         rng = np.random.default_rng(root)
         graph = draw_graph(self.graph, data.Y, rng, self.label_names_)
