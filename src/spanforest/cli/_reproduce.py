@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanforest.cli._output import whole_file
+from spanforest.cli._output import say, whole_file
 
 if TYPE_CHECKING:
     from spanforest.experiments import Experiment, Row, RowFile
@@ -132,14 +132,9 @@ def reproduce(
     failed = [row for row in results if row["error"] is not None]
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
-        _say(f"{where}: {row['error']}")
+        say(f"{where}: {row['error']}")
     if failed or len(found) < len(wanted):
         raise typer.Exit(1)
-
-
-def _say(text: str) -> None:
-    """Print one line on stderr."""
-    typer.echo(f"spanforest: {' '.join(text.split())}", err=True)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
@@ -166,7 +161,7 @@ def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
         try:
             load_dataset(name, data_home)
         except (OSError, ValueError) as error:
-            _say(str(error))
+            say(str(error))
         else:
             found.append(name)
     if not found:
@@ -181,7 +176,7 @@ def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         n_done = len(experiment.select(rows.read()))
-        _say(
+        say(
             f"stopped; {n_done} of {experiment.n_rows} results are in {rows.path}. "
             "The same command goes on from there."
         )
@@ -220,7 +215,7 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
                     figure.savefig(temporary, dpi=150, metadata=_NO_DATE[extension])
             typer.echo(f"Figure: {out / f'{stem}{suffix}.png'} (also .svg)")
     except ImportError as error:
-        _say(f"no figures: {error}")
+        say(f"no figures: {error}")
     typer.echo(f"One page of all: spanforest report {out} -o report.html")
 
 
@@ -233,7 +228,7 @@ def _rank_tables(results: list[Row]) -> dict[str, Any]:
         try:
             comparisons[f"ranks-{measure}"] = compare_ranks(results, measure, "tuned")
         except (ValueError, ImportError) as error:
-            _say(f"no comparison of ranks: {error}")
+            say(f"no comparison of ranks: {error}")
             break
     return comparisons
 

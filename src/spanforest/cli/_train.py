@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest._files import is_stream
+from spanforest._wording import count
 from spanforest.cli._data import Request, read_training_data
 from spanforest.cli._options import (
     Aggregation,
@@ -20,7 +21,7 @@ from spanforest.cli._options import (
     bad_option,
     positive,
 )
-from spanforest.cli._output import check_target, count, if_stopped, percent
+from spanforest.cli._output import check_target, if_stopped, percent
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset

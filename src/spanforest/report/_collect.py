@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from spanforest._wording import count
 from spanforest.experiments import (
     DATASETS,
     ENSEMBLES,
@@ -164,17 +165,6 @@ def _describe(folds: Iterable[Row]) -> tuple[str, ...]:
         number = count(len(group), "result")
         texts.append(f"{number} with {', '.join(filter(None, parts))}")
     return tuple(texts)
-
-
-def count(number: int, noun: str) -> str:
-    """Give a number with its noun.
-
-    Examples
-    --------
-    >>> count(1, "tree"), count(60, "tree")
-    ('1 tree', '60 trees')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def failures(run: Run) -> tuple[Failure, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._progress import track
+from spanforest._wording import count
 from spanforest.datasets import drop_degenerate, list_datasets, load_dataset
 from spanforest.diagnostics import edge_couplings, label_frequencies, relative_gaps
 from spanforest.experiments import (
@@ -26,7 +27,7 @@ from spanforest.experiments import (
     in_order,
 )
 from spanforest.plots import LabelGraphDisplay
-from spanforest.report._collect import Run, count, find_runs, parameter_text
+from spanforest.report._collect import Run, find_runs, parameter_text
 from spanforest.report._label_graph import LabelGraph, NoLabelGraph
 
 N_TREES = 20

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._wording import count
 from spanforest.experiments import Block, Entry, Line
 from spanforest.plots import LabelGraphDisplay
-from spanforest.report._collect import count
 from spanforest.report._html import (
     WIDTH,
     Html,
@@ -23,8 +23,7 @@ from spanforest.report._html import (
 )
 from spanforest.report._tables import html_table
 
-FEW_LABELS = 16  # their names stand upright; more names stand around the circle
-SMALL = 9.0  # size of their letters
+SMALL = 9.0  # size of letters around the circle
 MOST_ROOM = 72.0  # for a name around the circle
 N_IN_TABLE = 20
 
@@ -135,7 +134,7 @@ def label_graph(graph: LabelGraph) -> Html:
     """
     display = graph.display
     names = display.label_names
-    is_few = len(names) <= FEW_LABELS
+    is_few = display.has_few_labels
     if is_few:
         lines = [wrapped(name, 12) for name in names]
         longest = max(text_width(line) for of_name in lines for line in of_name)
@@ -184,7 +183,7 @@ class _Circle(NamedTuple):
 def _edge(display: LabelGraphDisplay, e: int, circle: _Circle) -> Html:
     strength = np.abs(display.couplings.strength)
     share = strength[e] / (strength.max() or 1.0)
-    widest = 5.0 if len(display.label_names) <= FEW_LABELS else 3.0
+    widest = 5.0 if display.has_few_labels else 3.0
     one, other = (display.label_names[j] for j in display.couplings.edges[e])
     begin, control, end = (" ".join(circle.at(p)) for p in display.curve(e))
     return element(

@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from spanforest import __version__
+from spanforest._wording import count
 from spanforest.experiments import (
     DATASETS,
     METHODS,
@@ -21,7 +22,6 @@ from spanforest.report._collect import (
     Fact,
     Run,
     circumstance_facts,
-    count,
     duration,
     failures,
     find_runs,
