@@ -136,16 +136,25 @@ def test_the_commands_of_the_guide_print_what_it_says(tmp_path, monkeypatch, cap
 
     monkeypatch.chdir(tmp_path)
     checker = doctest.OutputChecker()
-    for arguments, expected in console_lines(read("guide/command_line.rst")):
+    lines = console_lines(read("guide/command_line.rst"))
+    shown = {"datasets", "train", "evaluate", "predict", "inspect", "reproduce"}
+    assert {arguments[0] for arguments, _ in lines} == {*shown, "report"}
+    for arguments, expected in lines:
         assert main(arguments) == 0, arguments
         printed = capsys.readouterr().out
-        if arguments[0] == "predict" and not expected.strip():
+        if not expected.strip():
             assert printed == ""
+            assert Path(arguments[-1]).stat().st_size > 0
             continue
-        # an empty line would end a pattern of three dots
-        wanted = "\n".join(line for line in expected.splitlines() if line.strip())
-        found = "\n".join(line for line in printed.splitlines() if line.strip())
-        assert checker.check_output(wanted + "\n", found + "\n", FLAGS), printed
+        wanted, found = without_empty_lines(expected), without_empty_lines(printed)
+        assert checker.check_output(wanted, found, FLAGS), printed
+        wrong = re.sub("[a-z]", "z", wanted)  # do three dots hide everything?
+        assert not checker.check_output(wrong, found, FLAGS), arguments
+
+
+def without_empty_lines(text):
+    """Leave out what would end a pattern of three dots."""
+    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
 
 
 def test_every_command_is_shown_in_the_guide_and_described_in_the_reference(
