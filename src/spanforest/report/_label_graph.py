@@ -26,6 +26,7 @@ from spanforest.report._tables import html_table
 SMALL = 9.0  # size of letters around the circle
 MOST_ROOM = 72.0  # for a name around the circle
 N_IN_TABLE = 20
+MOST_LABELS = 60  # more cannot be read on one circle
 
 
 class LabelGraph(NamedTuple):
@@ -34,6 +35,12 @@ class LabelGraph(NamedTuple):
     name: str
     made_of: str
     display: LabelGraphDisplay  # frequencies that are not known are nan
+    n_left_out: int = 0  # edges that are weaker than those of the display
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges of the whole graph."""
+        return len(self.display.couplings.strength) + self.n_left_out
 
 
 class NoLabelGraph(NamedTuple):
@@ -41,6 +48,19 @@ class NoLabelGraph(NamedTuple):
 
     name: str
     reason: str
+
+
+def too_many_labels(n_labels: int) -> str:
+    """Say why a graph is not drawn; empty if it is.
+
+    Examples
+    --------
+    >>> too_many_labels(174), too_many_labels(60)
+    ('174 labels, more than the 60 that are drawn.', '')
+    """
+    if n_labels <= MOST_LABELS:
+        return ""
+    return f"{n_labels} labels, more than the {MOST_LABELS} that are drawn."
 
 
 def graph_section(graphs: Sequence[LabelGraph | NoLabelGraph]) -> Html:
@@ -68,7 +88,7 @@ def graph_section(graphs: Sequence[LabelGraph | NoLabelGraph]) -> Html:
 
 def _article(graph: LabelGraph, label: str) -> Html:
     display = graph.display
-    n_edges, n_shown = len(display.couplings.strength), len(display.shown_edges)
+    n_edges, n_shown = graph.n_edges, len(display.shown_edges)
     size = f"{count(n_edges, 'edge')} over {count(len(display.label_names), 'label')}"
     keys = [
         element("span", text, class_=f"key key-{kind}")
