@@ -101,7 +101,9 @@ def reproduce(
     OUT/rows.jsonl as it is finished; the same command again goes on where the last run
     stopped, and repeats nothing. At the end the tables (Markdown, LaTeX, CSV) and
     figures (PNG, SVG) are written to OUT. They hold all comparable results in OUT, of
-    earlier runs with other data sets or methods too.
+    earlier runs with other data sets or methods too. If OUT has results with another
+    number of trees or folds or another seed, the new files say theirs in their names,
+    as in table2-20-trees.md.
     """
     from spanforest.datasets import PAPER_DATASETS
     from spanforest.experiments import Experiment, RowFile, run
@@ -127,8 +129,7 @@ def reproduce(
         rows.append([])  # if nothing can be written there, better to know it now
         with _interruptible(experiment, rows):
             results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
-            comparable = experiment.select_comparable(rows.read())
-            _write_and_show(experiment, comparable, out)
+            _write_and_show(experiment, rows)
     failed = [row for row in results if row["error"] is not None]
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
@@ -183,7 +184,7 @@ def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
         raise
 
 
-def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> None:
+def _write_and_show(experiment: Experiment, rows: RowFile) -> None:
     """Write tables and figures, print the tables, say where everything is."""
     from rich.console import Console
 
@@ -191,8 +192,8 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
 
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 120, highlight=False)
-    suffix = "" if experiment.protocol == "paper" else f"-{experiment.protocol}"
-    suffix += "-quick" if experiment.quick else ""  # not in place of the full tables
+    found, out = rows.read(), rows.path.parent
+    results, suffix = experiment.select_comparable(found), experiment.file_suffix(found)
     tables: dict[str, Any] = {
         "table1": dataset_table(results),
         "table2": performance_table(results, experiment.protocol),
