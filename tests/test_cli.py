@@ -41,7 +41,7 @@ pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
-from spanforest.cli import _app, _options, _output, _train, _words  # noqa: E402
+from spanforest.cli import _app, _options, _output, _train_options, _words  # noqa: E402
 from spanforest.persistence import load, save  # noqa: E402
 
 DATA = os.environ.get("SPANFOREST_DATA")
@@ -226,9 +226,9 @@ def test_the_examples_of_reproduce_and_report_run(ok, folder):
 
 
 def test_the_choices_are_those_of_the_library():
-    assert set(_train.GRAPHS) == {*GENERATORS, "chow_liu"}
-    assert {*_train.Kernel} | {"precomputed"} == set(KERNEL_NAMES)
-    assert {*_train.Loss} == set(LOSSES)
+    assert set(_train_options.GRAPHS) == {*GENERATORS, "chow_liu"}
+    assert {*_train_options.Kernel} | {"precomputed"} == set(KERNEL_NAMES)
+    assert {*_train_options.Loss} == set(LOSSES)
     assert {*_options.Aggregation} == set(AGGREGATIONS)
 
 
