@@ -15,6 +15,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,7 +24,7 @@ from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.arff import Attribute, Relation, write_arff
 from spanforest.baselines import svm_per_label
 from spanforest.cli import main
-from spanforest.datasets import make_circle
+from spanforest.datasets import load_arff, load_dataset, make_circle
 from spanforest.diagnostics import edge_couplings
 from spanforest.ensemble import AGGREGATIONS
 from spanforest.graphs import GENERATORS
@@ -40,7 +41,7 @@ pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
-from spanforest.cli import _app, _options, _output, _train  # noqa: E402
+from spanforest.cli import _app, _options, _output, _train_options, _words  # noqa: E402
 from spanforest.persistence import load, save  # noqa: E402
 
 DATA = os.environ.get("SPANFOREST_DATA")
@@ -194,11 +195,21 @@ def test_every_option_is_explained(name):
 
 @pytest.mark.parametrize("name", sorted({*command_names()} - {"reproduce", "report"}))
 def test_the_example_in_the_help_runs(ok, songs, name):
-    if name == "train":
-        Path("songs.spanforest").unlink()
-    ok(*shlex.split(example_of(ok(name, "--help")))[1:])
-    wanted = {"train": "songs.spanforest", "predict": "predicted.csv"}
-    assert Path(wanted.get(name, ".")).exists()
+    files = {"train": "songs.spanforest", "predict": "predicted.csv"}
+    words = {
+        "train": "songs.spanforest: 50 graphs over 3 labels",
+        "evaluate": "multilabel accuracy",
+        "inspect": "happy",
+        "datasets": "circle10",
+    }
+    if name in files:
+        Path(files[name]).unlink(missing_ok=True)
+    said = ok(*shlex.split(example_of(ok(name, "--help")))[1:])
+    assert words.get(name, "") in said
+    if name in files:
+        assert Path(files[name]).stat().st_size > 0
+    else:
+        assert name in words
 
 
 @pytest.mark.slow
@@ -215,9 +226,9 @@ def test_the_examples_of_reproduce_and_report_run(ok, folder):
 
 
 def test_the_choices_are_those_of_the_library():
-    assert set(_train.GRAPHS) == {*GENERATORS, "chow_liu"}
-    assert {*_train.Kernel} | {"precomputed"} == set(KERNEL_NAMES)
-    assert {*_train.Loss} == set(LOSSES)
+    assert set(_train_options.GRAPHS) == {*GENERATORS, "chow_liu"}
+    assert {*_train_options.Kernel} | {"precomputed"} == set(KERNEL_NAMES)
+    assert {*_train_options.Loss} == set(LOSSES)
     assert {*_options.Aggregation} == set(AGGREGATIONS)
 
 
@@ -872,6 +883,37 @@ def test_warnings_are_one_line_in_the_words_of_the_command(capsys, folder):
     assert "Raise --max-iter" in line
     assert "max_iter" not in line
     assert Path("m").exists()
+
+
+def messages_of_the_library(folder):
+    """What the functions say that the commands call."""
+    (folder / "bare.arff").write_text(BARE)
+    np.savez(folder / "emotions.npz", X=np.ones((2, 1)), Y=np.array([[0], [1]]))
+    calls = [
+        lambda: load_dataset("oak"),
+        lambda: load_dataset("cal500", folder),
+        lambda: load_dataset("emotions", folder),
+        lambda: load_arff(folder / "bare.arff"),
+        lambda: load_arff(folder / "bare.arff", ["a"]),
+    ]
+    for call in calls:
+        with pytest.raises((ValueError, OSError)) as caught:
+            call()
+        yield str(caught.value)
+    with pytest.warns(ConvergenceWarning) as warned:
+        MMCRFClassifier(max_iter=1, tol=1e-9).fit(*make_songs(40, 0))
+    yield str(warned[0].message)
+    yield "Invalid value for '--C': Value error, no number"
+
+
+def test_advice_of_the_library_is_given_in_options(folder):
+    messages = list(messages_of_the_library(folder))
+    for phrase in _words.PHRASES:  # else the library has changed its words
+        assert any(re.search(phrase.library, each) for each in messages), phrase
+    for message in messages:
+        said = _words.in_words_of_commands(message)
+        assert said != message
+        assert not re.search(r"data_home|load_|labels=|drop=|max_iter|Value err", said)
 
 
 def test_without_typer_the_extra_is_named(capsys, monkeypatch):

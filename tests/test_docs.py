@@ -1,5 +1,6 @@
 """The documentation: it names everything that is public, and its code runs."""
 
+import csv
 import doctest
 import importlib
 import os
@@ -115,6 +116,52 @@ def test_the_guide_has_code_to_run():
         assert n_examples[page] > 3
 
 
+# --- the figures of the README --------------------------------------------------------
+
+
+def table_lines(text):
+    """List the lines of Markdown tables as tuples of cells, without alignment."""
+    lines = [line.strip("| ") for line in text.splitlines() if line.startswith("|")]
+    return [tuple(cell.strip() for cell in line.split("|")) for line in lines]
+
+
+def printed_means(path):
+    """Give the means of a table of results, as they are printed."""
+    with open(ROOT / "results" / path, newline="", encoding="utf-8") as file:
+        return {
+            (line["dataset"], line["method"], line["measure"]): float(line["mean"])
+            for line in csv.DictReader(file)
+            if line["mean"]
+        }
+
+
+def test_the_readme_has_the_table_of_the_results():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    results = (ROOT / "results" / "table2.md").read_text(encoding="utf-8")
+    expected = [line for line in table_lines(results) if "-" not in line[1][:1]]
+    shown = table_lines(text.partition("**Microlabel accuracy**")[2])
+    assert [line for line in shown if "-" not in line[1][:1]] == expected
+    assert len(expected) == 3 * (1 + 10 + 2)  # a header, data sets, @Top2
+
+
+def test_the_readme_has_the_scores_of_the_tuned_methods():
+    means = printed_means("peers/table2-tuned.csv")
+    means |= printed_means("tuned/table2-tuned.csv")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    part = text.partition("## Against what you would use today")[2].partition("## ")[0]
+    _, _, *lines = table_lines(part)
+    assert len(lines) == 8
+    for name, *cells in lines:
+        for method, cell in zip(("svm", "ecc", "boomer", "mam"), cells, strict=True):
+            place = name.lower(), method
+            both = [
+                means.get((*place, measure))
+                for measure in ("multilabel_accuracy", "microlabel_f1")
+            ]
+            wanted = "-" if None in both else " / ".join(f"{x:.1f}" for x in both)
+            assert cell.replace("*", "") == wanted, place
+
+
 # --- the commands ---------------------------------------------------------------------
 
 
@@ -136,16 +183,25 @@ def test_the_commands_of_the_guide_print_what_it_says(tmp_path, monkeypatch, cap
 
     monkeypatch.chdir(tmp_path)
     checker = doctest.OutputChecker()
-    for arguments, expected in console_lines(read("guide/command_line.rst")):
+    lines = console_lines(read("guide/command_line.rst"))
+    shown = {"datasets", "train", "evaluate", "predict", "inspect", "reproduce"}
+    assert {arguments[0] for arguments, _ in lines} == {*shown, "report"}
+    for arguments, expected in lines:
         assert main(arguments) == 0, arguments
         printed = capsys.readouterr().out
-        if arguments[0] == "predict" and not expected.strip():
+        if not expected.strip():
             assert printed == ""
+            assert Path(arguments[-1]).stat().st_size > 0
             continue
-        # an empty line would end a pattern of three dots
-        wanted = "\n".join(line for line in expected.splitlines() if line.strip())
-        found = "\n".join(line for line in printed.splitlines() if line.strip())
-        assert checker.check_output(wanted + "\n", found + "\n", FLAGS), printed
+        wanted, found = without_empty_lines(expected), without_empty_lines(printed)
+        assert checker.check_output(wanted, found, FLAGS), printed
+        wrong = re.sub("[a-z]", "z", wanted)  # do three dots hide everything?
+        assert not checker.check_output(wrong, found, FLAGS), arguments
+
+
+def without_empty_lines(text):
+    """Leave out what would end a pattern of three dots."""
+    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
 
 
 def test_every_command_is_shown_in_the_guide_and_described_in_the_reference(

@@ -24,12 +24,15 @@ from scipy import sparse
 
 from spanforest._blas import single_blas_thread
 from spanforest.datasets import Dataset, make_circle
+from spanforest.diagnostics import edge_couplings, graph_of
 from spanforest.experiments import (
     MEASURES,
     Experiment,
     RowFile,
+    StoredGraph,
     _circumstances,
     _inputs,
+    _label_graphs,
     _protocols,
     _rows,
     _run,
@@ -846,6 +849,35 @@ def test_every_piece_of_work_gives_a_row(tmp_path, small_run):
             and (row["method"] == "svm") == (choice["family"] == "svm")
         }
         assert used == {json.dumps(chosen)}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_row_of_mam_holds_the_strongest_couplings_of_its_fit(
+    tmp_path, small_run, monkeypatch, name
+):
+    monkeypatch.setattr(_label_graphs, "MOST_EDGES", 2)
+    experiment = experiment_of("svm", "mve", "mam", datasets=(name,))
+    results = run(experiment, rows_at(tmp_path))
+
+    dataset = DATASETS[name]
+    train, test = _run._split(dataset, experiment)[0]
+    fold = Fold(dataset, train, test)
+    seed = _run._seed(experiment, _run.FoldTask(name, "ensemble", 0, ()))
+    [row] = [row for row in results if (row["method"], row["fold"]) == ("mam", 0)]
+    make = LEARNERS["ensemble"]
+    ensemble, inputs = make(fold, row["params"], experiment.effort, seed)
+    ensemble.fit(inputs.train, fold.Y.train)
+    couplings = edge_couplings(ensemble, inputs.train, fold.Y.train)
+    stored = StoredGraph.from_field(row["label_graph"])
+    expected = couplings.strongest(2)
+    assert_array_equal(stored.couplings.edges, expected.edges)
+    assert_allclose(stored.couplings.strength, expected.strength, rtol=1e-5)
+    assert stored.n_edges == len(couplings.strength) == graph_of(ensemble).n_edges
+    assert_allclose(stored.frequencies, fold.Y.train.mean(axis=0), rtol=1e-5)
+    assert stored.label_names == dataset.label_names
+    assert stored.n_samples == len(train)
+    others = [row["label_graph"] for row in results if row["method"] != "mam"]
+    assert others == [None] * len(others)
 
 
 def test_scores_are_those_of_a_fit_by_hand(tmp_path, small_run):

@@ -22,13 +22,20 @@ from hypothesis import strategies as st
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.datasets import load_dataset
 from spanforest.diagnostics import Couplings, edge_couplings
-from spanforest.experiments import MEASURES, RowFile, compare_ranks, display_name
+from spanforest.experiments import (
+    MEASURES,
+    PROTOCOLS,
+    RowFile,
+    compare_ranks,
+    display_name,
+)
 from spanforest.plots import LabelGraphDisplay
 from spanforest.report import (
     LabelGraph,
     NoLabelGraph,
     fit_label_graphs,
     make_report,
+    read_label_graphs,
 )
 from spanforest.report._collect import find_runs, measured_seconds
 from spanforest.report._curves import nice_step, nice_ticks
@@ -268,6 +275,44 @@ def test_runs_of_several_protocols_do_not_mix():
             [choice] = run.choices
             assert choice["protocol"] == run.settings.protocol
             assert choice["dataset"] == dataset
+
+
+def choice_of(family, params, candidates, **place):
+    """A row of the paper's protocol about the parameters of a family."""
+    tried = [{"params": each, "score": 0.5} for each in candidates]
+    row = {"kind": "choice", "protocol": "paper", "quick": False, "fold": None}
+    row |= {"dataset": "emotions", "family": family, "seed": 0, "n_folds": None}
+    return row | {"params": params, "candidates": tried, **place}
+
+
+def test_results_that_no_longer_stand_are_left_out_and_counted():
+    grid = PROTOCOLS["paper"].families["mmcrf"].candidates
+    rows = make_rows(("emotions", "yeast"), ("svm", "mam"))
+    chosen_anew = choice_of("mmcrf", {"C": 0.1}, grid)
+    still_so = choice_of("mmcrf", {"C": 1.0}, grid, dataset="yeast")
+    [run] = find_runs([*rows, chosen_anew, still_so])
+    shown = {(row["dataset"], row["method"]) for row in run.folds}
+    assert shown == {("emotions", "svm"), ("yeast", "svm"), ("yeast", "mam")}
+    reason = "2 results whose parameters would be chosen otherwise today"
+    assert run.left_out == (reason,)
+    assert f"Left out: {reason}." in text_of(make_report([*rows, chosen_anew]))
+
+    of_others = choice_of("mmcrf", {"C": 1.0}, [{"C": 1.0}], dataset="yeast")
+    [run] = find_runs([*rows, of_others])
+    shown = {(row["dataset"], row["method"]) for row in run.folds}
+    assert shown == {("emotions", "svm"), ("emotions", "mam"), ("yeast", "svm")}
+    assert run.choices == []
+
+
+def test_a_run_that_is_outdated_as_a_whole_is_shown_and_that_is_said():
+    rows = make_rows(("emotions",), ("svm", "mam"))
+    rows += [choice_of(each, {"C": 1.0}, [{"C": 1.0}]) for each in ("svm", "mmcrf")]
+    [run] = find_runs(rows)
+    assert len(run.folds) == 2 * N_FOLDS
+    assert len(run.choices) == 2
+    assert "chosen otherwise than the protocol does today" in text_of(make_report(rows))
+    current = make_rows(("emotions",), ("svm", "mam"))
+    assert "than the protocol does today" not in text_of(make_report(current))
 
 
 def test_without_results_there_is_no_report():
@@ -551,6 +596,53 @@ def test_graphs_are_fitted_with_what_most_folds_chose(monkeypatch):
     assert "C=0.3" in of_tuned.made_of
 
 
+def graph_field(n_labels=3, n_edges=2):
+    """A label graph as rows hold it, with edges from the first label on."""
+    return {
+        "label_names": [f"name {j}" for j in range(n_labels)],
+        "frequencies": [0.5] * n_labels,
+        "n_edges": n_edges,
+        "n_samples": 474,
+        "edges": [[0, j] for j in range(1, n_labels)],
+        "strength": [float(j) for j in range(1, n_labels)],
+        "is_signed": [True] * (n_labels - 1),
+    }
+
+
+def test_graphs_that_the_rows_hold_are_drawn_and_nothing_is_fitted(monkeypatch):
+    monkeypatch.setattr("spanforest.report._fits.load_dataset", None)  # not called
+    rows = make_rows(("circle10", "cal500"), ("svm", "mam"))
+    for row in rows:
+        if row["method"] == "mam":
+            n_labels = 174 if row["dataset"] == "cal500" else 3 + row["fold"]
+            row["label_graph"] = graph_field(n_labels, n_edges=700)
+    cal500, circle = read_label_graphs(rows)
+    assert cal500 == NoLabelGraph(
+        "Cal500", "174 labels, more than the 60 that are drawn."
+    )
+    assert circle.display.label_names == ["name 0", "name 1", "name 2"]
+    assert circle.made_of == (
+        "Fold 1 of 2: 5 trees, C=1, the data set's own kernel, 474 examples; duality "
+        "gap at most 3.1 %."
+    )
+    page = text_of(make_report(rows, graphs=[circle]))
+    assert "700 edges over 3 labels" in page
+    assert "the 2 strongest of 700 edges" in page
+    assert fit_label_graphs(rows) == ()
+
+
+def test_of_two_protocols_the_tuned_one_s_graph_is_drawn():
+    rows = make_rows(("circle10",), ("mam",))
+    tuned = make_rows(("circle10",), ("mam",), protocol="tuned", params={"C": 9.0})
+    for row in rows:
+        row["label_graph"] = graph_field()
+    [of_paper] = read_label_graphs(rows + tuned)
+    assert "C=1," in of_paper.made_of  # better than none
+    tuned[1]["label_graph"] = graph_field()
+    [of_tuned] = read_label_graphs(tuned + rows)
+    assert "Fold 2 of 2: 5 trees, C=9," in of_tuned.made_of
+
+
 def test_data_that_cannot_be_read_leave_the_page_whole(tmp_path):
     for name in ("emotions.npz", "yeast.arff"):
         (tmp_path / name).write_bytes(b"no data")
@@ -602,6 +694,25 @@ def test_the_command_adds_the_label_graphs_of_data_sets(command, tmp_path):
     page = output.read_text(encoding="utf-8")
     assert page == make_report(rows, graphs=fit_label_graphs(rows))
     assert "Cal500: 174 labels" in text_of(page)
+
+
+def test_the_command_says_so_when_it_fits(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("spanforest.report._fits.load_dataset", small_circle)
+    monkeypatch.setattr("spanforest.report._fits.N_TREES", 2)
+    rows = make_rows(("circle10", "circle50"), ("mam",))
+    rows[0]["label_graph"] = graph_field()
+    RowFile(tmp_path / "rows.jsonl").append(rows)
+    output = tmp_path / "report.html"
+    command([tmp_path], output)
+    [line] = capsys.readouterr().err.splitlines()
+    assert "hold no label graph of Circle50; small ensembles were fitted" in line
+    text = text_of(output.read_text(encoding="utf-8"))
+    assert "Fold 1 of 2: 5 trees" in text
+    assert text.count("Fitted for this page") == 1
+
+    command([tmp_path], output, graphs=False)
+    assert capsys.readouterr().err == ""
+    assert "Label graphs" not in text_of(output.read_text(encoding="utf-8"))
 
 
 def test_the_command_says_what_is_missing(command, tmp_path):

@@ -188,6 +188,51 @@ def test_a_quick_run_leaves_the_full_tables_alone(
     assert cells_in(out / "table2-quick.csv") == {("circle10", "mtl")}
 
 
+@pytest.mark.parametrize(
+    ("change", "suffix"),
+    [
+        (("--trees", "2"), "-2-trees"),
+        (("--folds", "3"), "-3-folds"),
+        (("--seed", "1"), "-seed-1"),
+        (("--seed", "1", "--trees", "2"), "-2-trees-seed-1"),
+    ],
+)
+def test_other_settings_leave_the_tables_of_the_first_alone(
+    reproduce, small_circles, no_figures, tmp_path, change, suffix
+):
+    out = tmp_path / "results"
+    common = ("--datasets", "circle10", "--methods", "mtl,mam", "--folds", "2")
+    reproduce(*common, "--trees", "3")
+    first = {path: path.read_bytes() for path in out.glob("table*")}
+    assert len(first) == 6
+
+    for _ in range(2):  # the second time nothing is left to do
+        _, said, _ = reproduce(*common, "--trees", "3", *change)
+        assert {path: path.read_bytes() for path in first} == first
+        assert str(out / f"table2{suffix}.md") in said
+    names = {path.name for path in out.glob("table*")} - {path.name for path in first}
+    assert names == {f"{path.stem}{suffix}{path.suffix}" for path in first}
+    assert cells_in(out / f"table2{suffix}.csv") == {
+        ("circle10", "mtl"),
+        ("circle10", "mam"),
+    }
+
+    _, said, _ = reproduce(*common, "--trees", "3")
+    assert str(out / "table2.md") in said
+
+
+def test_results_without_trees_have_the_tables_of_any_number_of_trees(
+    reproduce, small_circles, no_figures, tmp_path
+):
+    common = ("--datasets", "circle10", "--folds", "2", "--methods")
+    reproduce(*common, "mtl", "--trees", "9")
+    reproduce(*common, "mam", "--trees", "3")
+    assert cells_in(tmp_path / "results" / "table2.csv") == {
+        ("circle10", "mtl"),
+        ("circle10", "mam"),
+    }
+
+
 def test_tables_hold_no_result_of_other_candidates(
     reproduce, small_circles, no_figures, tmp_path, monkeypatch
 ):

@@ -136,11 +136,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Average scores of the constant feature.
     duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
         As in `MMCRFClassifier`, one value per member.
+    gap_history_, gap_seconds_ : list of ndarray
+        The same, one array per member.
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    gap_history_, gap_seconds_ : list of ndarray
-        The same, one array per member.
     classes_, label_names_, has_node_factors_, X_fit_, n_features_in_, feature_names_in_
         As in `MMCRFClassifier`.
 

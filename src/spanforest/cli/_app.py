@@ -1,7 +1,6 @@
 """The program: its commands, and what becomes of errors, warnings and broken pipes."""
 
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -19,22 +18,6 @@ from spanforest.cli._predict import predict
 from spanforest.cli._report import report
 from spanforest.cli._reproduce import reproduce
 from spanforest.cli._train import train
-
-# What the library says to those who write Python, and what a command says instead.
-_IN_WORDS_OF_COMMANDS = (
-    (r"pass it as data_home or set", "say --data-home DIR, or set"),
-    (r" Read other data with load_arff or load_npz\.", ""),
-    (
-        r"Pass labels= a Mulan XML file.*",
-        "Say --labels with a Mulan XML file, their names, or first:N or last:N.",
-    ),
-    (r"drop=\['(.+?)'\]", r"--drop \1"),
-    (
-        r" Raise max_iter.*",
-        " Raise --max-iter or --tol, lower --C, or scale the data: --scale unit.",
-    ),
-    (r"^Value error, |(?<=: )Value error, ", ""),  # pydantic, within some Typers
-)
 
 app = typer.Typer(
     name="spanforest",
@@ -110,33 +93,38 @@ def run(args: list[str]) -> int:
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            say(_message(error, args, debug))
+            say(_message(error, args, debug), _speaker(error, args))
             return getattr(error, "exit_code", 1)
     return result if isinstance(result, int) else 0
 
 
 def _message(error: Exception, args: list[str], debug: bool) -> str:
     """Return what to say of an error."""
-    if hasattr(error, "format_message"):  # bad usage, found by Typer or by a command
-        known = [c.callback.__name__ for c in app.registered_commands if c.callback]
-        command = " ".join(["spanforest", *(arg for arg in args[:1] if arg in known)])
-        text = _in_words_of_commands(error.format_message()).rstrip(".")
-        return f"{command}: {text}. See {command} --help."
+    if _is_bad_usage(error):
+        text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+        return f"{text}. See {_speaker(error, args)} --help."
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
-        return f"spanforest: {where}{error.strerror}"
+        return f"{where}{error.strerror}"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
-        return f"spanforest: {_in_words_of_commands(str(error))}"
+        return str(error)
     kind = "not enough memory" if isinstance(error, MemoryError) else "unexpected error"
     hint = "" if debug else " (--debug shows where)"
-    return f"spanforest: {kind}: {type(error).__name__}: {error}{hint}"
+    return f"{kind}: {type(error).__name__}: {error}{hint}"
 
 
-def _in_words_of_commands(text: str) -> str:
-    for words, other in _IN_WORDS_OF_COMMANDS:
-        text = re.sub(words, other, text, flags=re.DOTALL)
-    return text
+def _is_bad_usage(error: Exception) -> bool:
+    """Tell whether the error was found by Typer, or by a command in its options."""
+    return hasattr(error, "format_message")
+
+
+def _speaker(error: Exception, args: list[str]) -> str:
+    """Return who says it: of bad usage, the command whose help is to be read."""
+    known = [c.callback.__name__ for c in app.registered_commands if c.callback]
+    if _is_bad_usage(error) and args[:1] and args[0] in known:
+        return f"spanforest {args[0]}"
+    return "spanforest"
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(f"spanforest: warning: {_in_words_of_commands(str(message))}")
+    say(f"warning: {message}")

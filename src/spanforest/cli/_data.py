@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanforest._files import is_stream, line_of_example, line_of_row, open_text
+from spanforest._wording import numbered_labels
 from spanforest.cli._options import Format, bad_option
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Datase
     advice = "say --missing mean, or leave such columns out with --drop"
     _check_numbers(dataset, found, fills_gaps, advice)
     if len(dataset.label_names) != dataset.n_labels:
-        numbered = tuple(f"label{j}" for j in range(dataset.n_labels))
-        dataset = replace(dataset, label_names=numbered)
+        dataset = replace(dataset, label_names=numbered_labels(dataset.n_labels))
     return dataset
 
 

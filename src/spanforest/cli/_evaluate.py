@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spanforest._wording import count
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
@@ -16,7 +17,7 @@ from spanforest.cli._options import (
     ModelArgument,
     OtherAggregationOption,
 )
-from spanforest.cli._output import count, percent, print_json, print_table
+from spanforest.cli._output import percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.diagnostics import Positives

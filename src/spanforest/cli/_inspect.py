@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spanforest._wording import count
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import DataHomeOption, JsonOption, ModelArgument
-from spanforest.cli._output import count, percent, print_json, print_table
+from spanforest.cli._output import percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
@@ -61,12 +62,11 @@ def inspect(
 def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
     import numpy as np
 
-    from spanforest.diagnostics import relative_gaps
+    from spanforest.diagnostics import graph_of, relative_gaps
     from spanforest.persistence import describe
 
     classifier = trained.classifier
     is_ensemble = hasattr(classifier, "estimators_")
-    graph = classifier.consensus_graph_ if is_ensemble else classifier.graph_
     gaps = relative_gaps(classifier)
     return {
         "file": str(path),
@@ -86,7 +86,7 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
             for name, values in zip(trained.label_names, trained.classes, strict=True)
         ],
         "n_graphs": len(classifier.graphs_) if is_ensemble else 1,
-        "n_edges": graph.n_edges,
+        "n_edges": graph_of(classifier).n_edges,
         "relative_gap": {
             "largest": float(gaps.max()),
             "median": float(np.median(gaps)),

@@ -14,7 +14,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from spanforest._classifier import GraphClassifier
+from spanforest._wording import listed, numbered_labels
 from spanforest.cli._options import Aggregation, bad_option
+from spanforest.diagnostics import final_step
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.persistence import load
 
@@ -49,11 +51,7 @@ class TrainedModel:
     @property
     def classifier(self) -> Any:
         """The last step."""
-        step = self.estimator
-        while hasattr(step, "best_estimator_") or hasattr(step, "steps"):
-            found = hasattr(step, "best_estimator_")
-            step = step.best_estimator_ if found else step.steps[-1][1]
-        return step
+        return final_step(self.estimator)[0]
 
     @property
     def n_features(self) -> int:
@@ -73,7 +71,7 @@ class TrainedModel:
         """Names of the labels; numbered if they had none."""
         names = self.classifier.label_names_
         if names is None:
-            return tuple(f"label{j}" for j in range(len(self.classes)))
+            return numbered_labels(len(self.classes))
         return tuple(map(str, names))
 
     @property
@@ -158,7 +156,7 @@ class TrainedModel:
         if missing and _kind(known) is _kind(present) is not Names.none:
             raise ValueError(
                 f"{source}: its labels are not those of the model; missing: "
-                f"{_listed(missing)}; not in the model: {_listed(extra) or 'none'}. "
+                f"{listed(missing)}; not in the model: {listed(extra) or 'none'}. "
                 "Rename them, or name the right columns with --labels."
             )
         if missing and Y.shape[1] != len(known):
@@ -176,7 +174,7 @@ class TrainedModel:
             if extra:
                 warnings.warn(
                     f"{source}: labels that the model does not know are left out: "
-                    f"{_listed(extra)}.",
+                    f"{listed(extra)}.",
                     stacklevel=3,
                 )
         return _with_values(Y, self.classes, known, source)
@@ -221,8 +219,7 @@ def _places(wanted: Sequence[str], present: Sequence[str], source: str) -> list[
     missing = [name for name in wanted if name not in place]
     if missing:
         raise ValueError(
-            f"{source}: features that the model needs are not there: "
-            f"{_listed(missing)}."
+            f"{source}: features that the model needs are not there: {listed(missing)}."
         )
     return [place[name] for name in wanted]
 
@@ -236,15 +233,10 @@ class Names(Enum):
 
 
 def _kind(names: Sequence[str]) -> Names:
-    if list(names) == [f"label{j}" for j in range(len(names))]:
+    if tuple(names) == numbered_labels(len(names)):
         return Names.none
     is_number = all(name.isdigit() for name in names)
     return Names.numbers if is_number else Names.words
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:5]))
-    return shown if len(names) <= 5 else f"{shown}, ... ({len(names)} in all)"
 
 
 def _with_values(

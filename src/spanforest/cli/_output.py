@@ -9,10 +9,10 @@ from typing import Any
 import typer
 
 from spanforest._files import check_target, whole_file
+from spanforest.cli._words import in_words_of_commands
 
 __all__ = [
     "check_target",
-    "count",
     "if_stopped",
     "percent",
     "print_json",
@@ -92,20 +92,10 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.2f} %"
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one.
-
-    Examples
-    --------
-    >>> count(1, "graph"), count(50, "graph")
-    ('1 graph', '50 graphs')
-    """
-    return f"{number} {noun}" + "s" * (number != 1)
-
-
-def say(text: str) -> None:
-    """Print one line on the standard error output."""
-    typer.echo(" ".join(text.split()), err=True)
+def say(text: str, speaker: str = "spanforest") -> None:
+    """Print one line on the standard error output, in the words of the commands."""
+    line = " ".join(in_words_of_commands(text).split())
+    typer.echo(f"{speaker}: {line}", err=True)
 
 
 @contextmanager
@@ -114,5 +104,5 @@ def if_stopped(text: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"spanforest: stopped; {text}")
+        say(f"stopped; {text}")
         raise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanforest.cli._output import whole_file
+from spanforest.cli._output import say, whole_file
 
 if TYPE_CHECKING:
     from spanforest.experiments import Experiment, Row, RowFile
@@ -101,7 +101,9 @@ def reproduce(
     OUT/rows.jsonl as it is finished; the same command again goes on where the last run
     stopped, and repeats nothing. At the end the tables (Markdown, LaTeX, CSV) and
     figures (PNG, SVG) are written to OUT. They hold all comparable results in OUT, of
-    earlier runs with other data sets or methods too.
+    earlier runs with other data sets or methods too. If OUT has results with another
+    number of trees or folds or another seed, the new files say theirs in their names,
+    as in table2-20-trees.md.
     """
     from spanforest.datasets import PAPER_DATASETS
     from spanforest.experiments import Experiment, RowFile, run
@@ -127,19 +129,13 @@ def reproduce(
         rows.append([])  # if nothing can be written there, better to know it now
         with _interruptible(experiment, rows):
             results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
-            comparable = experiment.select_comparable(rows.read())
-            _write_and_show(experiment, comparable, out)
+            _write_and_show(experiment, rows)
     failed = [row for row in results if row["error"] is not None]
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
-        _say(f"{where}: {row['error']}")
+        say(f"{where}: {row['error']}")
     if failed or len(found) < len(wanted):
         raise typer.Exit(1)
-
-
-def _say(text: str) -> None:
-    """Print one line on stderr."""
-    typer.echo(f"spanforest: {' '.join(text.split())}", err=True)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
@@ -166,7 +162,7 @@ def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
         try:
             load_dataset(name, data_home)
         except (OSError, ValueError) as error:
-            _say(str(error))
+            say(str(error))
         else:
             found.append(name)
     if not found:
@@ -181,14 +177,14 @@ def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         n_done = len(experiment.select(rows.read()))
-        _say(
+        say(
             f"stopped; {n_done} of {experiment.n_rows} results are in {rows.path}. "
             "The same command goes on from there."
         )
         raise
 
 
-def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> None:
+def _write_and_show(experiment: Experiment, rows: RowFile) -> None:
     """Write tables and figures, print the tables, say where everything is."""
     from rich.console import Console
 
@@ -196,8 +192,8 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
 
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 120, highlight=False)
-    suffix = "" if experiment.protocol == "paper" else f"-{experiment.protocol}"
-    suffix += "-quick" if experiment.quick else ""  # not in place of the full tables
+    found, out = rows.read(), rows.path.parent
+    results, suffix = experiment.select_comparable(found), experiment.file_suffix(found)
     tables: dict[str, Any] = {
         "table1": dataset_table(results),
         "table2": performance_table(results, experiment.protocol),
@@ -220,7 +216,7 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
                     figure.savefig(temporary, dpi=150, metadata=_NO_DATE[extension])
             typer.echo(f"Figure: {out / f'{stem}{suffix}.png'} (also .svg)")
     except ImportError as error:
-        _say(f"no figures: {error}")
+        say(f"no figures: {error}")
     typer.echo(f"One page of all: spanforest report {out} -o report.html")
 
 
@@ -233,7 +229,7 @@ def _rank_tables(results: list[Row]) -> dict[str, Any]:
         try:
             comparisons[f"ranks-{measure}"] = compare_ranks(results, measure, "tuned")
         except (ValueError, ImportError) as error:
-            _say(f"no comparison of ranks: {error}")
+            say(f"no comparison of ranks: {error}")
             break
     return comparisons
 

@@ -2,13 +2,14 @@
 
 import csv
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from spanforest._files import is_stream
+from spanforest._wording import count
+from spanforest.cli import _train_options as options
 from spanforest.cli._data import Request, read_training_data
 from spanforest.cli._options import (
     Aggregation,
@@ -18,192 +19,50 @@ from spanforest.cli._options import (
     FormatOption,
     LabelsOption,
     bad_option,
-    positive,
 )
-from spanforest.cli._output import check_target, count, if_stopped, percent
+from spanforest.cli._output import check_target, if_stopped, percent
+from spanforest.cli._preprocessing import choose_scale, preprocessing
+from spanforest.cli._train_options import GRAPHS, NOT_RANDOM, Kernel, Loss, Missing
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
 EXAMPLE = "spanforest train songs.csv --labels happy,sad,calm -o songs.spanforest"
 
-# The names are written out because importing the modules that know them takes seconds;
-# tests compare.
-GRAPHS = (
-    *("random_tree", "uniform_tree", "recursive_tree", "random_pairing"),
-    *("chow_liu", "independent"),
-)
-NOT_RANDOM = ("chow_liu", "independent")
-
-
-class Kernel(StrEnum):
-    """Kernels between examples."""
-
-    linear = "linear"
-    poly = "poly"
-    rbf = "rbf"
-    tanimoto = "tanimoto"
-    cosine = "cosine"
-
-
-class Loss(StrEnum):
-    """What counts as an error in training."""
-
-    edge = "edge"
-    hamming = "hamming"
-
-
-class Scale(StrEnum):
-    """What is done to the features first."""
-
-    unit = "unit"
-    standard = "standard"
-    minmax = "minmax"
-    tfidf = "tfidf"
-    none = "none"
-
-
-# What suits a kernel. Linear training on features of any size takes hundreds of passes,
-# on examples of unit length twenty; gamma = 1 / number of features is for the others.
-_DEFAULT_SCALES = {
-    "linear": Scale.unit,
-    "rbf": Scale.standard,
-    "poly": Scale.standard,
-    "cosine": Scale.standard,
-    "tanimoto": Scale.none,
-    "precomputed": Scale.none,
-}
-
-
-class Missing(StrEnum):
-    """What is done about missing values of features."""
-
-    refuse = "refuse"
-    mean = "mean"
-    median = "median"
-
-
-def _not_zero(jobs: int | None) -> int | None:
-    if jobs == 0:
-        raise typer.BadParameter("it must be 1 or more, or -1 for all cores; got 0.")
-    return jobs
-
 
 @if_stopped("nothing was written.")
 def train(
     data: DataArgument,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", metavar="MODEL", help="The file to write the model to."
-        ),
-    ],
+    output: options.ModelFileOption,
     labels: LabelsOption = None,
     drop: DropOption = None,
     format: FormatOption = None,
     data_home: DataHomeOption = None,
-    scale: Annotated[
-        Scale | None,
-        typer.Option(
-            help="standard: every feature gets mean 0 and deviation 1. unit: the same, "
-            "a constant is added, and every example gets unit length. minmax: features "
-            "range from 0 to 1. tfidf: they are counts of words, to be weighted. none: "
-            "they stay as they are. Sparse features are not shifted. By default unit "
-            "for the linear kernel, standard for rbf, poly and cosine, none for "
-            "tanimoto; tfidf for data sets known to be text.",
-            show_default=False,
-        ),
-    ] = None,
-    missing: Annotated[
-        Missing, typer.Option(help="What to do about missing values of features.")
-    ] = Missing.refuse,
-    kernel: Annotated[
-        Kernel | None,
-        typer.Option(
-            help="By default linear, or what suits a known data set. If DATA has a "
-            "kernel matrix, that one is used.",
-            show_default=False,
-        ),
-    ] = None,
-    gamma: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="Scale of rbf and poly; by default 1 / number of features.",
-            show_default=False,
-        ),
-    ] = None,
-    degree: Annotated[int, typer.Option(min=1, help="Degree of poly.")] = 3,
-    normalize: Annotated[
-        bool,
-        typer.Option(help="Scale every example to unit length in feature space."),
-    ] = False,
-    C: Annotated[
-        float,
-        typer.Option(
-            "--C", callback=positive, help="Weight of the training errors; above 0."
-        ),
-    ] = 1,
-    trees: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of members. By default 50, or 1 if their graphs are not drawn "
-            "at random.",
-            show_default=False,
-        ),
-    ] = None,
-    aggregation: Annotated[
-        Aggregation, typer.Option(help="How the members are combined.")
-    ] = Aggregation.mam,
-    graph: Annotated[
-        str,
-        typer.Option(
-            metavar="GRAPH",
-            help=f"How the members' graphs are drawn: {', '.join(GRAPHS)}. Or a CSV "
-            "file with the names of two labels, an edge, in every line.",
-        ),
-    ] = "random_tree",
-    loss: Annotated[
-        Loss, typer.Option(help="Count wrong edges, as in the paper, or wrong labels.")
-    ] = Loss.edge,
-    tol: Annotated[
-        float,
-        typer.Option(
-            callback=positive,
-            help="Stop at this duality gap, relative to the dual objective.",
-        ),
-    ] = 0.01,
-    max_iter: Annotated[
-        int, typer.Option(min=1, help="Most passes over the data.")
-    ] = 100,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            callback=_not_zero,
-            help="Members trained at the same time; -1 for one per core.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Draws the graphs and the order of examples.")
-    ] = 0,
+    scale: options.ScaleOption = None,
+    missing: options.MissingOption = Missing.refuse,
+    kernel: options.KernelOption = None,
+    gamma: options.GammaOption = None,
+    degree: options.DegreeOption = 3,
+    normalize: options.NormalizeOption = False,
+    C: options.COption = 1,
+    trees: options.TreesOption = None,
+    aggregation: options.AggregationOption = Aggregation.mam,
+    graph: options.GraphOption = "random_tree",
+    loss: options.LossOption = Loss.edge,
+    tol: options.TolOption = 0.01,
+    max_iter: options.MaxIterOption = 100,
+    jobs: options.JobsOption = None,
+    seed: options.SeedOption = 0,
 ) -> None:
     """Train an ensemble on a file and save it.
 
     The model file remembers the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
     """
-    from spanforest.diagnostics import relative_gaps
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.persistence import save
 
-    check_target(output, data, str(graph))
-    if is_stream(output):
-        raise bad_option(
-            f"{output} is not an ordinary file, from which a model could be read.",
-            "--output",
-        )
+    _check_model_file(output, data, graph)
     graph_spec = _read_graph(graph)
     is_random = isinstance(graph_spec, str) and graph_spec not in NOT_RANDOM
     dataset = read_training_data(
@@ -227,14 +86,29 @@ def train(
         verbose=1,
         n_jobs=jobs,
     )
-    steps = _preprocessing(dataset, _choose_scale(dataset, scale, kernel_name), missing)
+    steps = preprocessing(dataset, choose_scale(dataset, scale, kernel_name), missing)
     start = time.perf_counter()
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
     save(model, output)
+    typer.echo(f"{output}: {_summary(classifier, dataset, seconds)}")
+
+
+def _check_model_file(output: Path, *inputs: str) -> None:
+    check_target(output, *inputs)
+    if is_stream(output):
+        raise bad_option(
+            f"{output} is not an ordinary file, from which a model could be read.",
+            "--output",
+        )
+
+
+def _summary(classifier: Any, dataset: "Dataset", seconds: float) -> str:
+    from spanforest.diagnostics import relative_gaps
+
     gap = float(relative_gaps(classifier).max())
-    typer.echo(
-        f"{output}: {count(classifier.n_estimators, 'graph')} over "
+    return (
+        f"{count(classifier.n_estimators, 'graph')} over "
         f"{count(dataset.n_labels, 'label')}, learnt from "
         f"{count(dataset.n_samples, 'example')} in {seconds:.1f} s; duality gap at "
         f"most {percent(gap)} of the dual objective."
@@ -298,78 +172,3 @@ def _choose_kernel(dataset: "Dataset", kernel: Kernel | None) -> str:
             "--kernel",
         )
     return "precomputed"
-
-
-def _choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
-    if scale is None:
-        return Scale.tfidf if dataset.is_text else _DEFAULT_SCALES[kernel]
-    if dataset.X is None and scale is not Scale.none:
-        raise bad_option(
-            f"{dataset.name} has a kernel matrix and no features.", "--scale"
-        )
-    return scale
-
-
-def _preprocessing(
-    dataset: "Dataset", scale: Scale, missing: Missing
-) -> list[tuple[str, Any]]:
-    """Return the steps before the classifier, not fitted."""
-    from scipy import sparse
-    from sklearn.impute import SimpleImputer
-
-    if dataset.X is None:
-        return []
-    is_sparse = sparse.issparse(dataset.X)
-    steps: list[tuple[str, Any]] = []
-    nominal = dataset.nominal_features
-    if nominal is not None and nominal.any():
-        steps.append(("nominal", _one_hot(nominal, is_sparse)))
-    if missing is not Missing.refuse:
-        imputer = SimpleImputer(strategy=missing.value, keep_empty_features=True)
-        steps.append(("missing", imputer))
-    return steps + _scalers(scale, is_sparse)
-
-
-def _scalers(scale: Scale, is_sparse: bool) -> list[tuple[str, Any]]:
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.preprocessing import (
-        MaxAbsScaler,
-        MinMaxScaler,
-        Normalizer,
-        PolynomialFeatures,
-        StandardScaler,
-    )
-
-    standard = ("scale", StandardScaler(with_mean=not is_sparse))
-    # without a constant, unit length would hide how far few features are from the mean
-    even: list[tuple[str, Any]] = [standard, ("constant", PolynomialFeatures(1))]
-    if (
-        is_sparse
-    ):  # a rare feature deviates little: divided by that, such ones would rule
-        even = [("scale", MaxAbsScaler())]
-    return {
-        Scale.unit: [*even, ("unit", Normalizer())],
-        Scale.standard: [standard],
-        Scale.minmax: [("scale", MaxAbsScaler() if is_sparse else MinMaxScaler())],
-        Scale.tfidf: [("scale", TfidfTransformer())],
-        Scale.none: [],
-    }[scale]
-
-
-def _one_hot(nominal: Any, is_sparse: bool) -> Any:
-    """Return the step that gives every value of a nominal feature a column."""
-    import numpy as np
-    from sklearn.compose import ColumnTransformer
-    from sklearn.preprocessing import OneHotEncoder
-
-    return ColumnTransformer(
-        [
-            (
-                "one_hot",
-                OneHotEncoder(handle_unknown="ignore"),
-                np.flatnonzero(nominal).tolist(),
-            )
-        ],
-        remainder="passthrough",
-        sparse_threshold=1.0 if is_sparse else 0.0,
-    )

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import fetch_openml
 
+from spanforest._wording import numbered_labels
 from spanforest.datasets._circle import make_circle
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._files import load_arff, load_npz, whole_numbers
@@ -128,7 +129,7 @@ def _find(
     """Give the data set and where it comes from."""
     if key.startswith("circle"):
         X, Y = make_circle(known.n_samples, known.n_labels, random_state=0)
-        labels = tuple(f"label{j}" for j in range(known.n_labels))
+        labels = numbered_labels(known.n_labels)
         features = ("x", "y", "constant")
         generated = Dataset(key, Y, X, feature_names=features, label_names=labels)
         return generated, "make_circle"

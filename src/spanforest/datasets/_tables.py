@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from spanforest._files import line_of_row
+from spanforest._wording import listed
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._files import counted_names
 
@@ -361,8 +362,8 @@ def _check_columns(
     missing = [name for name in wanted if name not in set(names)]
     if missing:
         raise ValueError(
-            f"{path}: {what} must be names of columns; {_listed(missing)} not found. "
-            f"The columns are {_listed(names)}."
+            f"{path}: {what} must be names of columns; {listed(missing)} not found. "
+            f"The columns are {listed(names)}."
         )
     if len(set(wanted)) < len(wanted):
         twice = next(name for name in wanted if list(wanted).count(name) > 1)
@@ -376,7 +377,7 @@ def _feature_matrix(table: _Table, names: list[str]) -> NDArray[np.float64]:
     if wrong:
         row = words[wrong[0]]
         value = columns[wrong[0]].iloc[row]
-        also = f", and there are {len(wrong)} such columns: {_listed(wrong)}"
+        also = f", and there are {len(wrong)} such columns: {listed(wrong)}"
         raise ValueError(
             f"{table.path}: features must be numbers; {table.cell(wrong[0], row)} is "
             f"{value!r}{also if len(wrong) > 1 else ''}. Turn such values into "
@@ -432,11 +433,6 @@ def _label_column(table: _Table, name: str) -> NDArray[Any]:
             f"{table.cell(name, row)} is {numbers[row]:g}. Is it a feature?"
         )
     return numbers.astype(int)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:5]))
-    return shown if len(names) <= 5 else f"{shown}, ... ({len(names)} in all)"
 
 
 def _one_line(error: BaseException) -> str:

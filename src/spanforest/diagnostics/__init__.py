@@ -21,6 +21,7 @@ from spanforest.diagnostics._explain import (
 from spanforest.diagnostics._measures import LabelMeasures, Positives
 from spanforest.diagnostics._models import (
     final_step,
+    graph_of,
     in_training_order,
     relative_gaps,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "edge_couplings",
     "explain",
     "final_step",
+    "graph_of",
     "in_training_order",
     "keep_summary",
     "label_frequencies",

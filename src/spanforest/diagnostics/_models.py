@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import GraphClassifier
 from spanforest._validation import read_labels
+from spanforest._wording import numbered_labels
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph
 
 
 def final_step(model: Any, X: Any = None) -> tuple[Any, Any]:
@@ -102,6 +104,32 @@ def fitted_ensemble(ensemble: Any, X: Any) -> tuple[RandomGraphEnsembleClassifie
     return model, X
 
 
+def graph_of(model: Any) -> LabelGraph:
+    """Return the graph that a model infers on.
+
+    Parameters
+    ----------
+    model : MMCRFClassifier or RandomGraphEnsembleClassifier
+        Fitted; also as the last step of a pipeline, or inside a search.
+
+    Returns
+    -------
+    LabelGraph
+        Of an ensemble the consensus graph, which has the edges of all members.
+
+    Examples
+    --------
+    >>> from spanforest import RandomGraphEnsembleClassifier
+    >>> from spanforest.diagnostics import graph_of
+    >>> model = RandomGraphEnsembleClassifier(5, tol=0.1, random_state=0)
+    >>> graph_of(model.fit([[0.0], [1.0]], [[0, 1, 0], [1, 0, 1]])).n_edges
+    3
+    """
+    model, _ = final_step(model)
+    is_ensemble = hasattr(model, "consensus_graph_")
+    return model.consensus_graph_ if is_ensemble else model.graph_
+
+
 def factors_of(model: Any) -> FactorGraph:
     if isinstance(model, RandomGraphEnsembleClassifier):
         return model._consensus_factors
@@ -154,7 +182,7 @@ def names_of(model: Any, names: Sequence[str] | None) -> list[str]:
     if names is None:
         names = model.label_names_
     if names is None:
-        return [f"label{j}" for j in range(n_labels)]
+        return list(numbered_labels(n_labels))
     if len(names) != n_labels:
         raise ValueError(
             f"label_names must name the {n_labels} labels; got {len(names)} names."

@@ -2,6 +2,7 @@
 
 from spanforest.experiments._dataset_table import DatasetTable, dataset_table
 from spanforest.experiments._folds import Settings, select_folds
+from spanforest.experiments._label_graphs import StoredGraph
 from spanforest.experiments._paper import (
     DATASETS,
     MEASURES,
@@ -14,6 +15,7 @@ from spanforest.experiments._ranks import RankComparison, compare_ranks
 from spanforest.experiments._render import Block, Entry, Line
 from spanforest.experiments._rows import Row, RowFile, identity, latest
 from spanforest.experiments._run import Experiment, run
+from spanforest.experiments._standing import outdated
 from spanforest.experiments._tables import (
     ENSEMBLES,
     LearningCurves,
@@ -39,6 +41,7 @@ __all__ = [
     "Row",
     "RowFile",
     "Settings",
+    "StoredGraph",
     "compare_ranks",
     "dataset_table",
     "display_name",
@@ -47,6 +50,7 @@ __all__ = [
     "in_order",
     "latest",
     "learning_curves",
+    "outdated",
     "performance_table",
     "run",
     "select_folds",

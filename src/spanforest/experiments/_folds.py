@@ -7,6 +7,7 @@ where a fold was run again the `latest` row counts.
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from spanforest._wording import count
 from spanforest.experiments._rows import latest
 
 __all__ = ["Row", "Settings", "select_folds"]
@@ -26,17 +27,13 @@ class Settings(NamedTuple):
     def __str__(self) -> str:
         parts = [f"protocol {self.protocol}"]
         if self.n_trees is not None:
-            parts.append(_count(self.n_trees, "tree"))
-        parts.append(_count(self.n_folds, "fold"))
+            parts.append(count(self.n_trees, "tree"))
+        parts.append(count(self.n_folds, "fold"))
         seeds = ", ".join(map(str, self.seeds))
         parts.append(f"seed{'s' if len(self.seeds) > 1 else ''} {seeds}")
         if self.quick:
             parts.append("quick run, not comparable with the paper")
         return "; ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def select_folds(rows: Iterable[Row], protocol: str) -> tuple[Settings, list[Row]]:

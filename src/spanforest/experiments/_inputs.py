@@ -56,6 +56,7 @@ class Fold:
         self._train, self._test = train, test
         self._scaling = scaling
         self.Y = Parts(dataset.Y[train], dataset.Y[test])
+        self.label_names = dataset.label_names
 
     def part(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> "Fold":
         """Split the training part again; `train` and `test` count its rows."""

@@ -27,6 +27,7 @@ from spanforest.diagnostics import relative_gaps
 from spanforest.ensemble import AGGREGATIONS, RandomGraphEnsembleClassifier
 from spanforest.experiments import _peers as peers
 from spanforest.experiments._inputs import Fold, Parts
+from spanforest.experiments._label_graphs import StoredGraph
 from spanforest.experiments._paper import MEASURES
 from spanforest.mmcrf import MMCRFClassifier
 
@@ -66,6 +67,7 @@ class Result(NamedTuple):
     warnings: list[str] | None = None  # of training that did not converge
     curve: dict[str, list[float]] | None = None
     members: dict[str, list[float]] | None = None
+    label_graph: dict[str, Any] | None = None  # of MAM, which infers on it
 
 
 def score(Y: NDArray, prediction: NDArray) -> Scores:
@@ -94,7 +96,11 @@ def run_learner(
     estimator, inputs = LEARNERS[name](fold, params, effort, seed)
     training = _fit(estimator, inputs.train, fold.Y.train)
     if isinstance(estimator, RandomGraphEnsembleClassifier):
-        return _ensemble_results(estimator, inputs.test, fold.Y.test, training)
+        results = _ensemble_results(estimator, inputs.test, fold.Y.test, training)
+        graph = StoredGraph.of(
+            estimator, inputs.train, fold.Y.train, fold.label_names
+        ).as_field()
+        return {**results, "mam": results["mam"]._replace(label_graph=graph)}
 
     start = time.perf_counter()
     prediction = estimator.predict(inputs.test)

@@ -173,10 +173,55 @@ class Experiment:
         n_trees = self.effort.n_trees
         return [
             row
+            for row in self._of_its_kind(rows)
+            if (row["n_folds"], row["seed"]) == (self.folds, self.seed)
+            and row["n_trees"] in (None, n_trees)
+        ]
+
+    def file_suffix(self, rows: Sequence[Row]) -> str:
+        """Give the end of the names that tables and figures have among these rows.
+
+        It tells the protocol, but for the paper's, and a quick run. Trees, folds and
+        seed are told where they are not those of the first results: so a run with
+        others writes over nothing, in a folder with results or without.
+
+        Examples
+        --------
+        >>> from spanforest.experiments import Experiment
+        >>> Experiment(protocol="tuned", n_folds=3, quick=True).file_suffix([])
+        '-tuned-quick'
+        """
+        parts = [self.protocol] if self.protocol != "paper" else []
+        parts += ["quick"] if self.quick else []
+        n_trees = self.effort.n_trees
+        sizes = {"{}-trees": n_trees, "{}-folds": self.folds, "seed-{}": self.seed}
+        first = dict(zip(sizes, self._first_settings(rows), strict=True))
+        parts += [
+            text.format(value)
+            for text, value in sizes.items()
+            if first[text] not in (None, value)
+        ]
+        return "".join(f"-{part}" for part in parts)
+
+    def _first_settings(self, rows: Sequence[Row]) -> tuple[int | None, ...]:
+        """Give trees, folds and seed of the first results, as far as there are any."""
+        results = self._of_its_kind(rows)
+        if not results:
+            return None, None, None
+        n_folds, seed = results[0]["n_folds"], results[0]["seed"]
+        sizes = [
+            row["n_trees"]
+            for row in results
+            if row["n_trees"] and (row["n_folds"], row["seed"]) == (n_folds, seed)
+        ]
+        return next(iter(sizes), None), n_folds, seed
+
+    def _of_its_kind(self, rows: Sequence[Row]) -> list[Row]:
+        """Give the results that stand, of the same protocol, and quick if these are."""
+        return [
+            row
             for row in standing_results(rows, standing_choices(rows)).values()
             if (row["protocol"], row["quick"]) == (self.protocol, self.quick)
-            and (row["n_folds"], row["seed"]) == (self.folds, self.seed)
-            and row["n_trees"] in (None, n_trees)
         ]
 
     def _fold_tasks(self) -> Iterator[FoldTask]:

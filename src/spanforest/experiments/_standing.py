@@ -10,7 +10,7 @@ from typing import Any
 
 from spanforest.experiments._methods import LEARNERS, methods_of
 from spanforest.experiments._protocols import PROTOCOLS
-from spanforest.experiments._rows import Row, identity
+from spanforest.experiments._rows import Row, identity, latest
 
 ById = dict[tuple[Any, ...], Row]
 
@@ -53,6 +53,41 @@ def standing_results(rows: Iterable[Row], choices: ById) -> ById:
     }
 
 
+def outdated(rows: Iterable[Row]) -> list[Row]:
+    """Give the choices and results of which the rows themselves say so.
+
+    A choice among other candidates than its protocol has today; a result that goes
+    back to such a choice, or to one that was made anew and came to other parameters.
+    What does not tell is not outdated: a result without its choice, a protocol that is
+    not known.
+
+    Examples
+    --------
+    >>> from spanforest.experiments import outdated
+    >>> place = {"protocol": "paper", "dataset": "emotions", "seed": 0}
+    >>> choice = {"kind": "choice", "family": "adaboost", "quick": False,
+    ...           "params": {"n": 4}, "candidates": [{"params": {"n": 4}}], **place}
+    >>> result = {"kind": "fold", "method": "adaboost", "fold": 0, "n_folds": 5,
+    ...           "params": {"n": 4}, **place}
+    >>> len(outdated([choice, result])), len(outdated([result]))
+    (2, 0)
+    """
+    rows = latest(rows)
+    choices = {
+        identity(row): row
+        for row in rows
+        if row.get("kind") == "choice" and row.get("candidates")
+    }
+    standing = standing_choices(choices.values())
+    known = [row for row in choices.values() if row["protocol"] in PROTOCOLS]
+    old = [row for row in known if identity(row) not in standing]
+    for row in rows:
+        choice = _choice_of(row) if row.get("kind") == "fold" else None
+        if choice in choices and not _has_chosen_parameters(row, standing):
+            old.append(row)
+    return old
+
+
 def choice_label(row: Row, family: str) -> Row:
     """Give what identifies the choice that a result, or its label, goes back to."""
     per_fold = PROTOCOLS[row["protocol"]].chooses_per_fold
@@ -76,10 +111,13 @@ def _among_todays_candidates(choice: Row) -> bool:
     return recorded == list(protocol.families[choice["family"]].candidates)
 
 
-def _has_chosen_parameters(result: Row, choices: ById) -> bool:
+def _choice_of(result: Row) -> tuple[Any, ...] | None:
+    """Give the identity of the choice that a result goes back to, if it is known."""
     protocol = PROTOCOLS.get(result["protocol"])
     family = protocol and protocol.learners.get(_LEARNERS.get(result["method"], ""))
-    if family is None:
-        return False
-    choice = choices.get(identity(choice_label(result, family)))
-    return choice is not None and choice["params"] == result["params"]
+    return None if family is None else identity(choice_label(result, family))
+
+
+def _has_chosen_parameters(result: Row, choices: ById) -> bool:
+    choice = choices.get(_choice_of(result) or ())
+    return choice is not None and choice["params"] == result.get("params")

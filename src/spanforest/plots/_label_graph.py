@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest._validation import check_count
+from spanforest._wording import numbered_labels
 from spanforest.diagnostics import (
     Couplings,
     edge_couplings,
@@ -22,11 +23,10 @@ from spanforest.plots._style import (
     GREY,
     VERMILION,
     axes_for,
-    numbered_labels,
     optional,
 )
 
-FEW_LABELS = 16  # their names stand upright; more names stand around the circle
+FEW_LABELS = 16
 WIDEST = 5.0  # points, of the strongest edge
 
 
@@ -141,6 +141,11 @@ class LabelGraphDisplay:
             label_names = final_step(model)[0].label_names_
         frequencies = label_frequencies(labels)
         return cls(couplings, frequencies, label_names, max_edges).plot(ax=ax)
+
+    @property
+    def has_few_labels(self) -> bool:
+        """Whether the names stand upright; more names stand around the circle."""
+        return len(self.label_names) <= FEW_LABELS
 
     @property
     def shown_edges(self) -> NDArray[np.intp]:
@@ -258,7 +263,7 @@ class LabelGraphDisplay:
             is_left = abs(angle) > 90.0 + 1e-6
             style: dict[str, Any] = {"va": "center"}
             style["ha"] = "right" if is_left else "left"
-            if n_labels > FEW_LABELS:
+            if not self.has_few_labels:
                 style |= {"rotation": angle + 180 * is_left, "fontsize": 8}
                 style |= {"rotation_mode": "anchor"}
             elif abs(x) < 0.2:

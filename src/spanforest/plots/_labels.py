@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spanforest._validation import check_count
+from spanforest._wording import numbered_labels
 from spanforest.diagnostics import (
     LabelMeasures,
     Positives,
@@ -24,7 +25,6 @@ from spanforest.plots._style import (
     ORANGE,
     VERMILION,
     axes_for,
-    numbered_labels,
     tidy,
 )
 

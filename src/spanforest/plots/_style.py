@@ -50,11 +50,6 @@ def measure_label(measure: str) -> str:
     return f"{name} (%)"
 
 
-def numbered_labels(n_labels: int) -> list[str]:
-    """Return the names of labels that have none, as data sets and commands do."""
-    return [f"label{j}" for j in range(n_labels)]
-
-
 def optional(module: str, extra: str = "plot") -> Any:
     """Import a module that comes with an extra, or say which one to install."""
     try:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from spanforest._wording import count
 from spanforest.experiments import (
     DATASETS,
     ENSEMBLES,
@@ -17,6 +18,7 @@ from spanforest.experiments import (
     identity,
     in_order,
     latest,
+    outdated,
     select_folds,
 )
 
@@ -29,7 +31,8 @@ class Run(NamedTuple):
     settings: Settings
     folds: list[Row]  # one for each fold, method and data set
     choices: list[Row]  # of parameters
-    left_out: tuple[str, ...]  # results under other settings, a text for each
+    left_out: tuple[str, ...]  # results that have no place here, a text for each
+    is_outdated: bool = False  # chosen among other candidates than there are today
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -78,8 +81,8 @@ class Failure(NamedTuple):
 def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
     """Give a run for each protocol: the one with most results, if possible not quick.
 
-    Results under other settings (number of trees or folds, quick) are left out, and it
-    is said which.
+    Results under other settings (number of trees or folds, quick) are left out, and so
+    are `outdated` ones unless there are no others; it is said which.
 
     Raises
     ------
@@ -97,6 +100,7 @@ def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
     (60, 2, ('1 result with 10 trees, 5 folds',))
     """
     rows = latest(rows)
+    old = {identity(row) for row in outdated(rows)}
     by_protocol: dict[str, list[Row]] = {}
     for row in rows:
         if row.get("kind") == "fold":
@@ -107,22 +111,19 @@ def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
             "first."
         )
     return tuple(
-        _find_run(protocol, by_protocol[protocol], rows)
+        _find_run(protocol, by_protocol[protocol], rows, old)
         for protocol in in_order(by_protocol, _PROTOCOLS)
     )
 
 
-def _find_run(protocol: str, folds: Sequence[Row], rows: Sequence[Row]) -> Run:
-    groups: dict[tuple[bool, int], dict[int | None, list[Row]]] = {}
-    for row in folds:
-        group = groups.setdefault((bool(row.get("quick")), row["n_folds"]), {})
-        group.setdefault(row.get("n_trees"), []).append(row)
-    candidates = []
-    for group in groups.values():
-        without_trees = group.get(None, [])  # they go with any number of trees
-        with_trees = [group[n_trees] for n_trees in group if n_trees is not None]
-        candidates += [without_trees + each for each in with_trees or [[]]]
-    best = max(candidates, key=_completeness)
+def _find_run(
+    protocol: str, folds: Sequence[Row], rows: Sequence[Row], old: set[Any]
+) -> Run:
+    current = [row for row in folds if identity(row) not in old]
+    is_outdated = not current
+    if is_outdated:
+        current, old = list(folds), set()
+    best = max(_candidates(current), key=_completeness)
     settings, chosen = select_folds(best, protocol)
     known = {identity(row) for row in best}
     choices = [
@@ -130,12 +131,30 @@ def _find_run(protocol: str, folds: Sequence[Row], rows: Sequence[Row]) -> Run:
         for row in rows
         if row.get("kind") == "choice"
         and row["protocol"] == protocol
+        and identity(row) not in old
         and row.get("seed") in settings.seeds
         and row.get("n_folds") in (None, settings.n_folds)
         and row.get("dataset") in {fold["dataset"] for fold in chosen}
     ]
-    others = [row for row in folds if identity(row) not in known]
-    return Run(settings, list(map(dict, chosen)), choices, _describe(others))
+    left_out = _describe(row for row in current if identity(row) not in known)
+    if len(current) < len(folds):
+        number = count(len(folds) - len(current), "result")
+        left_out += (f"{number} whose parameters would be chosen otherwise today",)
+    return Run(settings, list(map(dict, chosen)), choices, left_out, is_outdated)
+
+
+def _candidates(folds: Iterable[Row]) -> list[list[Row]]:
+    """Give the groups of folds whose means can be compared."""
+    groups: dict[tuple[bool, int], dict[int | None, list[Row]]] = {}
+    for row in folds:
+        group = groups.setdefault((bool(row.get("quick")), row["n_folds"]), {})
+        group.setdefault(row.get("n_trees"), []).append(row)
+    candidates: list[list[Row]] = []
+    for group in groups.values():
+        without_trees = group.get(None, [])  # they go with any number of trees
+        with_trees = [group[n_trees] for n_trees in group if n_trees is not None]
+        candidates += [without_trees + each for each in with_trees or [[]]]
+    return candidates
 
 
 def _completeness(folds: Sequence[Row]) -> tuple[bool, int, int, int, int]:
@@ -164,17 +183,6 @@ def _describe(folds: Iterable[Row]) -> tuple[str, ...]:
         number = count(len(group), "result")
         texts.append(f"{number} with {', '.join(filter(None, parts))}")
     return tuple(texts)
-
-
-def count(number: int, noun: str) -> str:
-    """Give a number with its noun.
-
-    Examples
-    --------
-    >>> count(1, "tree"), count(60, "tree")
-    ('1 tree', '60 trees')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def failures(run: Run) -> tuple[Failure, ...]:
@@ -356,6 +364,27 @@ def parameter_text(params: Row) -> str:
         return f"{value:g}" if isinstance(value, int | float) else str(value)
 
     return ", ".join(f"{name}={text(params[name])}" for name in sorted(params))
+
+
+def setup_text(n_trees: int, params: Row, examples: str, gap: float) -> str:
+    """Say how an ensemble was set up, and how well it was trained.
+
+    Examples
+    --------
+    >>> print(setup_text(60, {"C": 3.0, "width": 0.5}, "80 examples", 0.01))
+    60 trees, C=3, Gaussian kernel (width 0.5), 80 examples; duality gap at most 1.0 %.
+    >>> print(setup_text(60, {"C": 3.0, "width": None}, "80 examples", 0.01))
+    60 trees, C=3, the data set's own kernel, 80 examples; duality gap at most 1.0 %.
+    """
+    width = params.get("width")
+    kernel = "the data set's own kernel"
+    if width is not None:
+        kernel = f"Gaussian kernel (width {width:g})"
+    others = {key: value for key, value in params.items() if key != "width"}
+    return (
+        f"{count(n_trees, 'tree')}, {parameter_text(others)}, {kernel}, {examples}; "
+        f"duality gap at most {100 * gap:.1f} %."
+    )
 
 
 def _block(

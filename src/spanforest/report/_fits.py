@@ -1,7 +1,7 @@
-"""Label graphs of the data sets of a run: small ensembles, fitted for the page.
+"""Label graphs of old rows, which hold none: small ensembles, fitted for the page.
 
-Rows hold no model. What they hold is how the ensembles of the run were set up, and the
-data sets are to be had by name.
+What such rows hold is how the ensembles of the run were set up, and the data sets are
+to be had by name.
 """
 
 import os
@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._progress import track
+from spanforest._wording import count
 from spanforest.datasets import drop_degenerate, list_datasets, load_dataset
 from spanforest.diagnostics import edge_couplings, label_frequencies, relative_gaps
 from spanforest.experiments import (
@@ -26,11 +27,16 @@ from spanforest.experiments import (
     in_order,
 )
 from spanforest.plots import LabelGraphDisplay
-from spanforest.report._collect import Run, count, find_runs, parameter_text
-from spanforest.report._label_graph import LabelGraph, NoLabelGraph
+from spanforest.report._collect import Run, find_runs, setup_text
+from spanforest.report._label_graph import (
+    MOST_LABELS,
+    LabelGraph,
+    NoLabelGraph,
+    too_many_labels,
+)
+from spanforest.report._stored import rows_with_graph
 
 N_TREES = 20
-MOST_LABELS = 60  # more cannot be read on one circle
 MOST_EXAMPLES = 1000  # a few seconds for a data set
 
 
@@ -48,11 +54,12 @@ def fit_label_graphs(
     *,
     verbose: bool = False,
 ) -> tuple[LabelGraph | NoLabelGraph, ...]:
-    """Fit an ensemble to each data set of a run, for its label graph.
+    """Fit an ensemble to each data set whose rows hold no label graph.
 
-    It has 20 trees, the kernel and parameters that the run chose in most folds, and at
-    most 1000 examples: a few seconds for a data set. Where a data set was run under
-    both protocols, those of the tuned one count. Nothing is fetched from a network.
+    Rows of an early version hold none. The ensemble has 20 trees, the kernel and
+    parameters that the run chose in most folds, and at most 1000 examples: a few
+    seconds for a data set. Where a data set was run under both protocols, those of the
+    tuned one count. Nothing is fetched from a network.
 
     Parameters
     ----------
@@ -67,8 +74,9 @@ def fit_label_graphs(
     Returns
     -------
     tuple of LabelGraph or NoLabelGraph
-        One for each data set on which the ensembles succeeded: for `make_report`. A
-        data set that is not to be had, or has more than 60 labels, gives the reason.
+        One for each data set on which the ensembles succeeded and of which
+        `read_label_graphs` gives nothing: for `make_report`. A data set that is not to
+        be had, or has more than 60 labels, gives the reason.
 
     Raises
     ------
@@ -84,8 +92,13 @@ def fit_label_graphs(
     >>> fit_label_graphs([row])
     (NoLabelGraph(name='my_data', reason='not a data set that is known by name.'),)
     """
+    rows = list(rows)
+    stored = rows_with_graph(rows)
     recipes = {
-        recipe.dataset: recipe for run in find_runs(rows) for recipe in _recipes(run)
+        recipe.dataset: recipe
+        for run in find_runs(rows)
+        for recipe in _recipes(run)
+        if recipe.dataset not in stored
     }
     graphs = (_graph(recipes[name], data_home) for name in in_order(recipes, DATASETS))
     return tuple(track(graphs, len(recipes), "label graphs", verbose=verbose))
@@ -132,27 +145,9 @@ def _graph(
     examples = count(len(train), "example")
     if len(train) < dataset.n_samples:
         examples = f"{len(train)} of {dataset.n_samples} examples"
-    made_of = (
-        f"Fitted for this page: {N_TREES} trees, {_settings(recipe.params)}, "
-        f"{examples}; duality gap at most {100 * relative_gaps(ensemble).max():.1f} %."
-    )
-    return LabelGraph(name, made_of, display)
-
-
-def _settings(params: Row) -> str:
-    """Give the parameters, and the kernel by its name.
-
-    Examples
-    --------
-    >>> _settings({"C": 3.0, "width": 0.5}), _settings({"C": 3.0, "width": None})
-    ('C=3, Gaussian kernel (width 0.5)', "C=3, the data set's own kernel")
-    """
-    width = params.get("width")
-    kernel = "the data set's own kernel"
-    if width is not None:
-        kernel = f"Gaussian kernel (width {width:g})"
-    others = {key: value for key, value in params.items() if key != "width"}
-    return f"{parameter_text(others)}, {kernel}"
+    gap = float(relative_gaps(ensemble).max())
+    setup = setup_text(N_TREES, recipe.params, examples, gap)
+    return LabelGraph(name, f"Fitted for this page: {setup}", display)
 
 
 def _obstacle(name: str, data_home: str | os.PathLike[str] | None) -> str:
@@ -160,8 +155,6 @@ def _obstacle(name: str, data_home: str | os.PathLike[str] | None) -> str:
     known = {known.name: known for known in list_datasets(data_home)}.get(name)
     if known is None:
         return "not a data set that is known by name."
-    if known.n_labels > MOST_LABELS:
-        return f"{known.n_labels} labels, more than the {MOST_LABELS} that are drawn."
-    if known.source in ("", "OpenML"):
+    if known.n_labels <= MOST_LABELS and known.source in ("", "OpenML"):
         return "its data are not here; name their folder, or set SPANFOREST_DATA."
-    return ""
+    return too_many_labels(known.n_labels)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._wording import count
 from spanforest.experiments import Block, Entry, Line
 from spanforest.plots import LabelGraphDisplay
-from spanforest.report._collect import count
 from spanforest.report._html import (
     WIDTH,
     Html,
@@ -23,10 +23,10 @@ from spanforest.report._html import (
 )
 from spanforest.report._tables import html_table
 
-FEW_LABELS = 16  # their names stand upright; more names stand around the circle
-SMALL = 9.0  # size of their letters
+SMALL = 9.0  # size of letters around the circle
 MOST_ROOM = 72.0  # for a name around the circle
 N_IN_TABLE = 20
+MOST_LABELS = 60  # more cannot be read on one circle
 
 
 class LabelGraph(NamedTuple):
@@ -35,6 +35,12 @@ class LabelGraph(NamedTuple):
     name: str
     made_of: str
     display: LabelGraphDisplay  # frequencies that are not known are nan
+    n_left_out: int = 0  # edges that are weaker than those of the display
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges of the whole graph."""
+        return len(self.display.couplings.strength) + self.n_left_out
 
 
 class NoLabelGraph(NamedTuple):
@@ -42,6 +48,19 @@ class NoLabelGraph(NamedTuple):
 
     name: str
     reason: str
+
+
+def too_many_labels(n_labels: int) -> str:
+    """Say why a graph is not drawn; empty if it is.
+
+    Examples
+    --------
+    >>> too_many_labels(174), too_many_labels(60)
+    ('174 labels, more than the 60 that are drawn.', '')
+    """
+    if n_labels <= MOST_LABELS:
+        return ""
+    return f"{n_labels} labels, more than the {MOST_LABELS} that are drawn."
 
 
 def graph_section(graphs: Sequence[LabelGraph | NoLabelGraph]) -> Html:
@@ -69,7 +88,7 @@ def graph_section(graphs: Sequence[LabelGraph | NoLabelGraph]) -> Html:
 
 def _article(graph: LabelGraph, label: str) -> Html:
     display = graph.display
-    n_edges, n_shown = len(display.couplings.strength), len(display.shown_edges)
+    n_edges, n_shown = graph.n_edges, len(display.shown_edges)
     size = f"{count(n_edges, 'edge')} over {count(len(display.label_names), 'label')}"
     keys = [
         element("span", text, class_=f"key key-{kind}")
@@ -135,7 +154,7 @@ def label_graph(graph: LabelGraph) -> Html:
     """
     display = graph.display
     names = display.label_names
-    is_few = len(names) <= FEW_LABELS
+    is_few = display.has_few_labels
     if is_few:
         lines = [wrapped(name, 12) for name in names]
         longest = max(text_width(line) for of_name in lines for line in of_name)
@@ -184,7 +203,7 @@ class _Circle(NamedTuple):
 def _edge(display: LabelGraphDisplay, e: int, circle: _Circle) -> Html:
     strength = np.abs(display.couplings.strength)
     share = strength[e] / (strength.max() or 1.0)
-    widest = 5.0 if len(display.label_names) <= FEW_LABELS else 3.0
+    widest = 5.0 if display.has_few_labels else 3.0
     one, other = (display.label_names[j] for j in display.couplings.edges[e])
     begin, control, end = (" ".join(circle.at(p)) for p in display.curve(e))
     return element(

@@ -5,10 +5,15 @@ from pathlib import Path
 import numpy as np
 
 from spanforest._classifier import GraphClassifier
-from spanforest.diagnostics import final_step, training_couplings, training_frequencies
+from spanforest._wording import count
+from spanforest.diagnostics import (
+    final_step,
+    graph_of,
+    training_couplings,
+    training_frequencies,
+)
 from spanforest.persistence import load
 from spanforest.plots import LabelGraphDisplay
-from spanforest.report._collect import count
 from spanforest.report._label_graph import LabelGraph
 
 
@@ -37,11 +42,10 @@ def read_label_graph(path: Path) -> LabelGraph:
             "have couplings, and so do models with a kernel that is not linear."
         )
     is_ensemble = hasattr(classifier, "estimators_")
-    graph = classifier.consensus_graph_ if is_ensemble else classifier.graph_
     n_graphs = len(classifier.estimators_) if is_ensemble else 1
     made_of = f"{type(classifier).__name__} of {count(n_graphs, 'graph')}."
     if frequencies is None:
         made_of += " The file does not tell how frequent the labels are."
-        frequencies = np.full(graph.n_labels, np.nan)
+        frequencies = np.full(graph_of(model).n_labels, np.nan)
     display = LabelGraphDisplay(couplings, frequencies, classifier.label_names_)
     return LabelGraph(path.name, made_of, display)

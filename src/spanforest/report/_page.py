@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from spanforest import __version__
+from spanforest._wording import count
 from spanforest.experiments import (
     DATASETS,
     METHODS,
@@ -21,7 +22,6 @@ from spanforest.report._collect import (
     Fact,
     Run,
     circumstance_facts,
-    count,
     duration,
     failures,
     find_runs,
@@ -56,14 +56,15 @@ def make_report(
     models : sequence of path, default=()
         Files of `spanforest.persistence.save` whose label graphs are shown.
     graphs : sequence of LabelGraph or NoLabelGraph, default=()
-        More label graphs, of `fit_label_graphs`.
+        More label graphs, of `read_label_graphs` or `fit_label_graphs`.
 
     Returns
     -------
     str
         The page. Each protocol has a section; of results under different settings,
-        those with most results are shown, a quick run only if there is no other, and
-        it is said what was left out.
+        those with most results are shown, a quick run only if there is no other. Nor
+        are results shown whose parameters would be chosen otherwise today, unless
+        there are no others. It is said what was left out.
 
     Raises
     ------

@@ -35,14 +35,19 @@ def protocol_section(run: Run, panels: list[Panel]) -> Html:
     title = PROTOCOL_TITLES.get(protocol, f"Protocol {protocol}")
     settings = str(run.settings).partition("; ")[2]
     explanation = _EXPLANATIONS.get(protocol, "")
-    left_out = None
+    notices = []
     if run.left_out:
-        left_out = f"Left out, under other settings: {'; '.join(run.left_out)}."
+        notices.append(f"Left out: {'; '.join(run.left_out)}.")
+    if run.is_outdated:
+        notices.append(
+            "Parameters were chosen otherwise than the protocol does today: "
+            "`spanforest reproduce` would make these results anew."
+        )
     return element(
         "section",
         element("h2", title, id=section_id(run, "protocol")),
         element("p", f"{settings.capitalize()}. {explanation}"),
-        element("p", left_out, class_="notice") if left_out else None,
+        *(element("p", notice, class_="notice") for notice in notices),
         element(
             "div",
             _picker(protocol),
