@@ -422,7 +422,7 @@ def test_held_out_margins_are_those_of_a_model_of_the_other_examples(
         model._settings(),
         consensus_margins if aggregation == "mam" else average_margins,
     )
-    basis = rbf_kernel(X) if is_kernel else X
+    basis = rbf_kernel(X, gamma=model.gamma_) if is_kernel else X
     seed = np.random.SeedSequence(1)
     found = margins_of_fold(basis, Y.astype(np.int32), is_kernel, held_out, how, seed)
     differences = np.column_stack([m[:, 1] - m[:, 0] for m in found])

@@ -141,7 +141,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         ``probability=True``.
     gap_history_, gap_seconds_ : list of ndarray
         The same, one array per member.
-    classes_, label_names_, has_node_factors_, X_fit_, n_features_in_, feature_names_in_
+    classes_, label_names_, has_node_factors_, X_fit_, gamma_, n_features_in_, \
+    feature_names_in_
         As in `MMCRFClassifier`.
 
     See Also
@@ -287,6 +288,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             "n_features_in_",
             "feature_names_in_",
             "X_fit_",
+            "gamma_",
         ):
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))

@@ -44,7 +44,9 @@ class MMCRFClassifier(GraphClassifier):
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``,
         ``"precomputed"``, or a function of two feature matrices.
     gamma : float, optional
-        Scale of "rbf" and "poly"; 1 / n_features by default.
+        Scale of "rbf" and "poly". By default, for "rbf", one over the median of the
+        squared distances between training examples
+        (`spanforest.kernels.median_gamma`); for "poly", 1 / n_features.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=1
@@ -95,6 +97,8 @@ class MMCRFClassifier(GraphClassifier):
         Scores of the constant feature.
     X_fit_ : ndarray or sparse matrix
         The training examples, with a kernel that is neither linear nor precomputed.
+    gamma_ : float or None
+        The scale that the kernel has; None if it has none.
     dual_objective_ : float
         Dual objective at the solution.
     duality_gap_ : float

@@ -64,7 +64,7 @@ class Scale(StrEnum):
 
 
 # What suits a kernel. Linear training on features of any size takes hundreds of passes,
-# on examples of unit length twenty; gamma = 1 / number of features is for the others.
+# on examples of unit length twenty.
 _DEFAULT_SCALES = {
     "linear": Scale.unit,
     "rbf": Scale.standard,
@@ -129,7 +129,9 @@ def train(
         float | None,
         typer.Option(
             min=0,
-            help="Scale of rbf and poly; by default 1 / number of features.",
+            help="Scale of rbf and poly. By default, for rbf, one over the median of "
+            "the squared distances between examples; for poly, over the number of "
+            "features.",
             show_default=False,
         ),
     ] = None,
