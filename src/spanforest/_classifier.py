@@ -15,6 +15,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spanforest._held_out import predicted_margins
 from spanforest._training import Settings, TrainingSet
 from spanforest._validation import (
     check_count,
@@ -23,7 +24,7 @@ from spanforest._validation import (
     read_labels,
 )
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
-from spanforest.inference import Decoding, label_margins, max_product
+from spanforest.inference import Decoding, max_product
 from spanforest.kernels import (
     HAVE_GAMMA,
     KernelSpec,
@@ -176,7 +177,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             K = check_kernel_matrix(spec.matrix(X))
             self._check_precomputed_norms(K)
             return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
-        self._check_size_of_features(X)
         if self._is_linear:
             return TrainingSet(self._to_basis(X), Y, is_kernel=False)
         self.X_fit_ = X.copy()  # or predictions would change with the caller's array
@@ -444,11 +444,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _margins(self, basis: Any) -> list[NDArray[np.float64]]:
         """Return the margins around the label sets that `predict` gives."""
-        factors, scores = self._decoding_factors, self._scores(basis)
-        decoding = None
-        if not factors.graph.is_forest:
-            decoding = decode_exactly(factors, scores)
-        return label_margins(factors, scores, decoding)
+        return predicted_margins(self._decoding_factors, self._scores(basis))
 
     def _margins_to_decisions(
         self, margins: list[NDArray[np.float64]]

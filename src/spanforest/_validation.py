@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from spanforest.metrics import is_missing
+
 __all__ = [
     "LabelCoding",
     "check_count",
@@ -203,13 +205,13 @@ def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]
     """Tell which labels of a column were not observed."""
     values = np.asarray(column)
     if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values])
+        missing = np.array([is_missing(value) for value in values])
     elif values.dtype.kind == "f":
         missing = np.isnan(values)
     else:
         missing = np.zeros(len(values), dtype=bool)
     missing = missing | np.ma.getmaskarray(column)
-    if missing_label is None or _is_missing(missing_label):
+    if missing_label is None or is_missing(missing_label):
         return missing
     if not np.isscalar(missing_label):
         raise ValueError(
@@ -237,13 +239,6 @@ def _check_missing(
             f"every label must be observed for at least one example; label {name} "
             "never is. Leave it out of Y."
         )
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA refuses to say
-        return True
 
 
 def _same_kind(classes: list[NDArray[Any]]) -> bool:

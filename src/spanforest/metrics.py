@@ -184,7 +184,7 @@ def _check_observed(Y: Any, matrix: np.ndarray) -> None:
     if matrix.dtype.kind == "f":
         missing = missing | np.isnan(matrix)
     elif matrix.dtype.kind == "O":
-        missing = missing | np.vectorize(_is_missing, otypes=[bool])(matrix)
+        missing = missing | np.vectorize(is_missing, otypes=[bool])(matrix)
     if missing.any():
         i, j = np.argwhere(missing)[0]
         raise ValueError(
@@ -194,7 +194,14 @@ def _check_observed(Y: Any, matrix: np.ndarray) -> None:
         )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN or pandas.NA.
+
+    Examples
+    --------
+    >>> is_missing(float("nan")), is_missing("nan")
+    (True, False)
+    """
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA refuses to say

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import GraphClassifier, find_decoder
-from spanforest._held_out import HeldOut, average_margins, calibrate
+from spanforest._held_out import HeldOut, calibrate, consensus_margins
 from spanforest._progress import watch_gap
 from spanforest._training import Model, model_factors, train, warn_not_converged
 from spanforest._validation import seed_sequence
@@ -203,7 +203,7 @@ class MMCRFClassifier(GraphClassifier):
         self._store(model)
         if self.probability:
             (seed,) = root.spawn(1)
-            members = HeldOut([self._factors], settings, average_margins)
+            members = HeldOut([self._factors], settings, consensus_margins)
             self.calibration_ = calibrate(data, members, seed, Parallel())
         if not model.converged:
             warn_not_converged(

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
+from spanforest._parallel import Workers
 from spanforest._training import TrainingSet, warn_not_converged
 from spanforest._validation import (
     LabelCoding,
@@ -24,7 +25,7 @@ from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import HAVE_GAMMA, KernelSpec, median_gamma
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
-from spanforest.tuning._search import Grid, Judge, Search, Table, Workers, cv_results
+from spanforest.tuning._search import Grid, Judge, Search, Table, cv_results
 
 GAMMAS = (0.5, 1.0, 2.0)
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
