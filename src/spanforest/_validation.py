@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from spanforest.metrics import is_missing
+from spanforest.metrics import find_missing, is_missing
 
 __all__ = [
     "LabelCoding",
@@ -203,14 +203,7 @@ def _check_values(column: NDArray[Any], rows: NDArray[np.intp], name: Any) -> No
 
 def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]:
     """Tell which labels of a column were not observed."""
-    values = np.asarray(column)
-    if values.dtype.kind == "O":
-        missing = np.array([is_missing(value) for value in values])
-    elif values.dtype.kind == "f":
-        missing = np.isnan(values)
-    else:
-        missing = np.zeros(len(values), dtype=bool)
-    missing = missing | np.ma.getmaskarray(column)
+    missing, values = find_missing(column), np.asarray(column)
     if missing_label is None or is_missing(missing_label):
         return missing
     if not np.isscalar(missing_label):

@@ -178,13 +178,9 @@ def _as_matrix(Y: Any, name: str) -> np.ndarray:
 
 
 def _check_observed(Y: Any, matrix: np.ndarray) -> None:
-    missing = np.zeros(matrix.shape, dtype=bool)
+    missing = find_missing(matrix)
     if isinstance(Y, np.ma.MaskedArray):
-        missing = np.ma.getmaskarray(Y).reshape(matrix.shape)
-    if matrix.dtype.kind == "f":
-        missing = missing | np.isnan(matrix)
-    elif matrix.dtype.kind == "O":
-        missing = missing | np.vectorize(is_missing, otypes=[bool])(matrix)
+        missing = missing | np.ma.getmaskarray(Y).reshape(matrix.shape)
     if missing.any():
         i, j = np.argwhere(missing)[0]
         raise ValueError(
@@ -192,6 +188,23 @@ def _check_observed(Y: Any, matrix: np.ndarray) -> None:
             "Leave such examples out, or compare the observed labels only: "
             "(Y_true == Y_pred)[observed].mean()."
         )
+
+
+def find_missing(Y: np.ndarray) -> np.ndarray:
+    """Tell which entries of an array are None, NaN or pandas.NA, or masked.
+
+    Examples
+    --------
+    >>> find_missing(np.array([[0, None], [1, "a"]], dtype=object)).tolist()
+    [[False, True], [False, False]]
+    """
+    missing = np.ma.getmaskarray(Y)
+    values = np.asarray(Y)
+    if values.dtype.kind == "f":
+        return missing | np.isnan(values)
+    if values.dtype.kind == "O":
+        return missing | np.vectorize(is_missing, otypes=[bool])(values)
+    return missing
 
 
 def is_missing(value: Any) -> bool:

@@ -241,6 +241,11 @@ def train(
         f"{count(dataset.n_samples, 'example')} in {seconds:.1f} s; duality gap at "
         f"most {percent(gap)} of the dual objective."
     )
+    if n_missing := int(dataset.missing_labels.sum()):
+        typer.echo(
+            f"{n_missing} of {dataset.Y.size} labels are missing in {data}; nothing "
+            "was learnt from them."
+        )
 
 
 def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> Any:
@@ -254,7 +259,7 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
 
     X = dataset.K if dataset.X is None else dataset.X
     names = tuple(map(str, dataset.feature_names)) or None
-    labels = pandas.DataFrame(dataset.Y, columns=list(dataset.label_names))
+    labels = pandas.DataFrame(_known_labels(dataset), columns=list(dataset.label_names))
     model = Pipeline([*steps, ("classifier", classifier)])
     inputs = named_matrix(X, names)
     model.fit(inputs, labels)
@@ -265,6 +270,17 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
         model.sparse_feature_names_ = names
     keep_summary(model, inputs, labels)
     return model
+
+
+def _known_labels(dataset: "Dataset") -> Any:
+    """Return labels of which only NaN would make floats, in predictions too."""
+    missing = dataset.missing_labels
+    if dataset.Y.dtype.kind != "f" or not missing.any():
+        return dataset.Y
+    Y = dataset.Y.astype(object)
+    Y[~missing] = dataset.Y[~missing].astype(int)
+    Y[missing] = None
+    return Y
 
 
 def _read_graph(graph: str) -> str | list[list[str]]:
