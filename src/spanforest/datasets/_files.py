@@ -347,7 +347,7 @@ def _decode(
 
 
 def _label_matrix(relation: Relation, columns: list[int], path: str) -> NDArray[Any]:
-    """Give the labels as whole numbers; of type float, with NaN, if some are missing."""
+    """Give the labels as whole numbers; as floats, with NaN, if some are missing."""
     Y = _numbers(relation, columns)
     Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
     missing = np.isnan(Y)

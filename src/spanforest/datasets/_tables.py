@@ -422,9 +422,7 @@ def _label_matrix(table: _Table, names: list[str]) -> NDArray[Any]:
     return Y
 
 
-def _label_column(
-    table: _Table, name: str, rows: NDArray[np.intp]
-) -> NDArray[Any]:
+def _label_column(table: _Table, name: str, rows: NDArray[np.intp]) -> NDArray[Any]:
     """Give the labels in some rows of a column, none of them missing."""
     from pandas.api.types import is_numeric_dtype
 
