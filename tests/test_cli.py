@@ -314,6 +314,31 @@ def test_a_file_with_missing_labels_trains_as_the_library_does(ok, folder, name)
     assert [label["values"] for label in facts["labels"]] == [[0, 1]] * 3
 
 
+def test_tfidf_of_negative_features_is_refused(fails, folder):
+    args = ("--labels", "last:3", "--scale", "tfidf", "-o", "m")
+    message = fails("train", "songs.csv", *args, code=2)
+    assert "tfidf is for counts of words, none of them negative" in message
+
+
+def test_a_label_with_three_values_hides_no_measure_of_the_others(ok, folder):
+    X, Y = make_songs(40, 0)
+    Y[:, 1] = np.digitize(X[:, 0], [-0.5, 0.5])
+    frame_of(X, Y).to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, *RAW, "-o", "m")
+    found = json.loads(ok("evaluate", "m", "a.csv", "--per-label", "--json"))
+    assert found["microlabel_f1"] is None
+    first, wide, last = found["labels"]
+    assert wide["f1"] is wide["n_true"] is None
+    assert wide["accuracy"] > 0.5
+    predicted = predictions(ok, "m", "a.csv").to_numpy()
+    for j, label in ((0, first), (2, last)):
+        expected = precision_recall_fscore_support(
+            Y[:, j], predicted[:, j], average="binary"
+        )[:3]
+        assert_allclose([label[k] for k in ("precision", "recall", "f1")], expected)
+        assert label["n_true"] == Y[:, j].sum()
+
+
 def test_evaluate_refuses_missing_labels_and_says_where(ok, fails, songs):
     X, Y = make_songs(20, 1)
     Y = Y.astype(object)

@@ -1,6 +1,7 @@
 """Data sets from CSV, Parquet and LIBSVM files, and the list of known data sets."""
 
 import gzip
+import re
 import sys
 
 import numpy as np
@@ -171,6 +172,16 @@ def test_missing_labels_come_back_beside_labels_of_every_kind(tmp_path, name):
     assert_array_equal(found.missing_labels, [[0, 0], [1, 1], [0, 0]])
     found = load(path, ["whole"], features=["tempo"])
     assert_array_equal(found.Y, [[0], [np.nan], [2]])
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_another_separator_is_recognised(songs, tmp_path, separator):
+    path = tmp_path / "other.csv"
+    songs[["tempo", "happy"]].to_csv(path, sep=separator, index=False)
+    message = f"one column, {'tempo' + separator + 'happy'!r}. Pass separator="
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_csv(path, -1)
+    assert load_csv(path, -1, separator=separator).label_names == ("happy",)
 
 
 def test_fractions_below_a_gap_are_named_with_their_own_line(tmp_path):

@@ -91,6 +91,7 @@ def read_labels(
     """
     columns, names, is_vector = _columns(Y)
     gaps = [_find_missing(column, missing_label) for column in columns]
+    _check_missing_label(missing_label, columns)
     some_missing = any(missing.any() for missing in gaps)
     classes, codes = [], []
     for j, (column, missing) in enumerate(zip(columns, gaps, strict=True)):
@@ -153,7 +154,16 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         columns = [_column(column) for column in np.atleast_2d(array.T)]
     else:
         columns = list(np.atleast_2d(array.T))
-    return columns, None, is_vector
+    return columns, _series_name(Y), is_vector
+
+
+def _series_name(Y: Any) -> NDArray[Any] | None:
+    """Return the name of a Series as that of its only label."""
+    if not hasattr(Y, "iloc") or getattr(Y, "name", None) is None:
+        return None
+    names = np.empty(1, dtype=object)
+    names[0] = Y.name
+    return names
 
 
 def _column(series: Any) -> NDArray[Any]:
@@ -215,6 +225,23 @@ def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]
     equal = [value == missing_label for value in values[known].tolist()]
     missing[known] = np.array(equal, dtype=bool)
     return missing
+
+
+def _check_missing_label(missing_label: Any, columns: list[NDArray[Any]]) -> None:
+    """Refuse a text where all labels are numbers, and a number where all are text."""
+    if missing_label is None or is_missing(missing_label):
+        return
+    as_text = isinstance(missing_label, str)
+    for column in columns:
+        values = np.asarray(column)[~find_missing(column)]
+        if any(isinstance(value, str) == as_text for value in values):
+            return
+    wanted, found = ("numbers", "text") if as_text else ("text", "a number")
+    raise ValueError(
+        f"missing_label must be of the kind of the labels, which are {wanted}; got "
+        f"{found}, {missing_label!r}, which none of them can be. NaN and None mean not "
+        "observed without it."
+    )
 
 
 def _check_missing(

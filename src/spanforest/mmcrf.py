@@ -83,7 +83,7 @@ class MMCRFClassifier(GraphClassifier):
         The values of a 1-D `y`; 0, ..., n_labels - 1 for an indicator matrix, as in
         scikit-learn; else a list with the values of every label.
     label_names_ : ndarray or None
-        The column names if `y` was a DataFrame.
+        The column names if `y` was a DataFrame, or the name of a Series.
     graph_ : LabelGraph
         The output graph.
     has_node_factors_ : bool

@@ -192,9 +192,10 @@ def _format_of(path: Path) -> Format:
         return Format(suffix)
     if suffix in _OTHER_SUFFIXES:
         return _OTHER_SUFFIXES[suffix]
+    formats = ", ".join(_SEPARATORS if is_stream(path) else Format)
     raise bad_option(
         f"the name of {path} does not tell its format: say --format with one of "
-        f"{', '.join(Format)}.",
+        f"{formats}.",
         "--format",
     )
 

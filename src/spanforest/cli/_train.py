@@ -213,6 +213,7 @@ def train(
         fills_gaps=missing is not Missing.refuse,
     )
     kernel_name = _choose_kernel(dataset, kernel)
+    scale = _choose_scale(dataset, scale, kernel_name)
     classifier = RandomGraphEnsembleClassifier(
         n_estimators=trees or (50 if is_random else 1),
         aggregation=aggregation.value,
@@ -229,7 +230,7 @@ def train(
         verbose=1,
         n_jobs=jobs,
     )
-    steps = _preprocessing(dataset, _choose_scale(dataset, scale, kernel_name), missing)
+    steps = _preprocessing(dataset, scale, missing)
     start = time.perf_counter()
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
@@ -324,6 +325,13 @@ def _choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale
     if dataset.X is None and scale is not Scale.none:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features.", "--scale"
+        )
+    X: Any = dataset.X
+    if scale is Scale.tfidf and (X < 0).sum():
+        raise bad_option(
+            f"tfidf is for counts of words, none of them negative; some features of "
+            f"{dataset.name} are. Say standard or unit.",
+            "--scale",
         )
     return scale
 

@@ -103,6 +103,7 @@ def load_csv(
             f"first one with the names of the columns; {_one_line(error)}."
         ) from error
     _check_header(list(frame.columns), path)
+    _check_separator(list(frame.columns), path, separator)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
     return _split(_Table(frame, path, separator), labels, features, drop)
@@ -300,6 +301,17 @@ def _check_header(names: list[str], path: str) -> None:
         raise ValueError(
             f"{path}: the first line must name the columns; found the numbers "
             f"{', '.join(names[:3])}, ... Put a line with names on top."
+        )
+
+
+def _check_separator(names: list[str], path: str, separator: str) -> None:
+    """Refuse one column whose name has what elsewhere stands between columns."""
+    found = [mark for mark in ";\t,|" if mark in names[0] and mark != separator]
+    if len(names) == 1 and found:
+        raise ValueError(
+            f"{path}: expected {separator!r} between the columns; found one column, "
+            f"{names[0][:60]!r}. Pass separator={found[0]!r}, or write the file with "
+            f"{separator!r}."
         )
 
 
