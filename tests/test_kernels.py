@@ -210,6 +210,13 @@ def test_equal_rows_have_scale_one(form, n_samples, value):
     assert median_gamma(form(X)) == 1.0
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e-155, 1e-154, 1e-150])
+def test_the_scale_of_tiny_features_is_finite(unit):
+    X = unit * np.random.default_rng(0).normal(size=(9, 2))
+    assert 0 < median_gamma(X) < np.inf
+    assert 0 < median_gamma(sparse.csr_matrix(X)) < np.inf
+
+
 def test_many_rows_are_represented_by_evenly_spaced_ones():
     X = np.random.default_rng(0).normal(size=(1999, 2))
     assert median_gamma(X) == pytest.approx(gamma_by_hand(X[::2]))

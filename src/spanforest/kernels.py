@@ -93,9 +93,7 @@ def median_gamma(X: Any) -> float:
     This is one over the median of ‖x - y‖² over all pairs of rows. If most rows are
     equal and the median is zero, the mean takes its place; if all are, or there is only
     one, the result is 1. Of more than 1000 rows, 1000 evenly spaced ones are compared.
-
-    Multiplying the features by a constant, or shifting them, does not change the kernel
-    that has this scale; nor does the order of up to 1000 rows.
+    Neither the unit nor the origin of the features changes a kernel with this scale.
 
     Parameters
     ----------
@@ -120,8 +118,8 @@ def median_gamma(X: Any) -> float:
     lengths = _squared_norms(X)
     pairs = np.triu_indices(len(lengths), 1)
     distances = euclidean_distances(X, squared=True)[pairs]
-    noise = _DISTANCE_NOISE * (lengths[pairs[0]] + lengths[pairs[1]])
-    distances[distances <= noise] = 0.0
+    noise = _DISTANCE_NOISE * lengths[np.array(pairs)].sum(axis=0)
+    distances[distances <= noise + np.finfo(float).tiny] = 0.0
     if not distances.any():
         return 1.0
     return float(1.0 / (np.median(distances) or distances.mean()))
@@ -204,17 +202,9 @@ class KernelSpec:
             self._check_polynomial()
 
     def with_gamma(self, X: Any) -> "KernelSpec":
-        """Return the same kernel with the gamma that it has on training examples.
+        """Return the kernel with the gamma that it has on training examples `X`.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The training examples.
-
-        Returns
-        -------
-        KernelSpec
-            With a number for `gamma` if the kernel is "poly" or "rbf", else with None.
+        That is a number if the kernel is "poly" or "rbf", and None if it is another.
         """
         if self.name not in HAVE_GAMMA:
             return replace(self, gamma=None)
