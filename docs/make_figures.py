@@ -45,7 +45,9 @@ def label_graph() -> Any:
     """Draw the consensus graph of emotions."""
     data = load_dataset("emotions")
     model = _pipeline(
-        RandomGraphEnsembleClassifier(kernel="rbf", random_state=0, n_jobs=2)
+        RandomGraphEnsembleClassifier(
+            kernel="rbf", gamma=_gamma(data), random_state=0, n_jobs=2
+        )
     ).fit(data.X, data.Y)
     names = [name.replace("-", " ") for name in data.label_names]
     return LabelGraphDisplay.from_estimator(
@@ -73,7 +75,12 @@ def _mean_curves(data: Dataset) -> tuple[dict[str, Any], float]:
     for train, test in LabelCardinalityKFold(5, random_state=0).split(data.Y, data.Y):
         scaler = StandardScaler().fit(data.X[train])
         ensemble = RandomGraphEnsembleClassifier(
-            60, kernel="rbf", tol=0.05, random_state=0, n_jobs=2
+            60,
+            kernel="rbf",
+            gamma=_gamma(data),
+            tol=0.05,
+            random_state=0,
+            n_jobs=2,
         ).fit(scaler.transform(data.X[train]), data.Y[train])
         X, Y = scaler.transform(data.X[test]), data.Y[test]
         for name, of_folds in curves.items():
@@ -96,7 +103,8 @@ def choice_of_c() -> Any:
                 scores = []
                 for C in values:
                     model = _pipeline(
-                        _classifier(kind, kernel, C), unit_length=kernel == "linear"
+                        _classifier(kind, kernel, C, _gamma(data)),
+                        unit_length=kernel == "linear",
                     )
                     scores.append(
                         100 * np.mean(cross_val_score(model, data.X, data.Y, cv=folds))
@@ -111,12 +119,24 @@ def choice_of_c() -> Any:
     return figure
 
 
-def _classifier(kind: str, kernel: str, C: float) -> Any:
+def _gamma(data: Dataset) -> float:
+    """Give the width that standardised features are often given."""
+    return 1.0 / data.n_features
+
+
+def _classifier(kind: str, kernel: str, C: float, gamma: float) -> Any:
     if kind == "MAM":
         return RandomGraphEnsembleClassifier(
-            20, kernel=kernel, C=C, tol=0.05, max_iter=300, random_state=0, n_jobs=2
+            20,
+            kernel=kernel,
+            gamma=gamma,
+            C=C,
+            tol=0.05,
+            max_iter=300,
+            random_state=0,
+            n_jobs=2,
         )
-    return OneVsRestClassifier(SVC(kernel=kernel, C=C, gamma="auto"))
+    return OneVsRestClassifier(SVC(kernel=kernel, C=C, gamma=gamma))
 
 
 FIGURES: dict[str, Callable[[], Any]] = {

@@ -28,6 +28,8 @@ from spanforest.calibration import Calibration, fit_calibration
 from spanforest.decisions import expected_f1_decisions
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
+from spanforest.inference import decode
+from spanforest.search import decode_exactly
 
 seeds = st.integers(0, 2**32 - 1)
 compiled_only = pytest.mark.skipif(
@@ -422,12 +424,39 @@ def test_held_out_margins_are_those_of_a_model_of_the_other_examples(
         model._settings(),
         consensus_margins if aggregation == "mam" else average_margins,
     )
-    basis = rbf_kernel(X) if is_kernel else X
+    basis = rbf_kernel(X, gamma=model.gamma_) if is_kernel else X
     seed = np.random.SeedSequence(1)
     found = margins_of_fold(basis, Y.astype(np.int32), is_kernel, held_out, how, seed)
     differences = np.column_stack([m[:, 1] - m[:, 0] for m in found])
     expected = model.decision_function(X[held_out])
     assert_allclose(differences, expected, atol=0.05 * np.abs(expected).max())
+
+
+CYCLES = LabelGraph(14, [(u, v) for u in range(14) for v in range(u)])
+
+
+@pytest.mark.parametrize("aggregation", [None, "mam"])
+def test_calibrated_margins_are_around_the_label_sets_that_are_predicted(
+    aggregation, monkeypatch
+):
+    """On scores that message passing leaves open, with more than 4096 labellings."""
+    where, model = "spanforest.mmcrf", MMCRFClassifier(probability=True)
+    if aggregation is not None:
+        where = "spanforest.ensemble"
+        model = RandomGraphEnsembleClassifier(2, aggregation, probability=True)
+    monkeypatch.setattr(f"{where}.calibrate", lambda data, members, *_: members)
+    margins_of = model.fit(X, Y).calibration_.margins
+    factors = FactorGraph(CYCLES, np.full(14, 2))
+    scores = np.random.default_rng(0).normal(size=(6, factors.n_cells))
+    assert not decode(factors, scores).proven.all()
+
+    found = margins_of([factors], [scores])
+
+    best = decode_exactly(factors, scores)
+    assert best.proven.all()
+    for j, margins in enumerate(found):
+        assert (margins <= 1e-9).all()  # no value is better than the predicted one
+        assert_array_equal(margins[np.arange(6), best.labels[:, j]], 0.0)
 
 
 @compiled_only

@@ -150,9 +150,10 @@ def predictions(ok, *args):
 RAW = ("--scale", "none")
 
 
-def reference(**params):
+def reference(Y=None, **params):
     """What train makes without scaling, made in Python."""
-    X, Y = make_songs(40, 0)
+    X, full = make_songs(40, 0)
+    Y = full if Y is None else Y
     ensemble = RandomGraphEnsembleClassifier(3, random_state=0, **params)
     return ensemble.fit(X, Y)
 
@@ -281,6 +282,85 @@ def test_every_option_of_train_reaches_the_estimator(ok, folder, options, params
     X, _ = make_songs(20, 1)
     scores = predictions(ok, "m", "test_songs.csv", "--scores")
     assert_allclose(scores, reference(**params).decision_function(X), atol=1e-12)
+
+
+def songs_with_gaps():
+    """Songs of which some labels are missing, as integers and None."""
+    X, Y = make_songs(40, 0)
+    hidden = np.random.default_rng(0).random(Y.shape) < 0.2
+    return X, np.where(hidden, None, Y.astype(object))
+
+
+def write_gaps(X, Y, name):
+    frame = frame_of(X, Y).astype(dict.fromkeys(LABELS, "Int64"))
+    if name.endswith(".csv"):
+        frame.to_csv(name, index=False)
+    elif name.endswith(".parquet"):
+        frame.to_parquet(name)
+    elif name.endswith(".npz"):
+        names = {"feature_names": FEATURES, "label_names": LABELS}
+        np.savez(name, X=X, Y=Y.astype(float), **names)
+    else:
+        kinds = [Attribute(name, "numeric") for name in FEATURES]
+        kinds += [Attribute(name, "nominal", ("0", "1")) for name in LABELS]
+        write_arff(Relation("songs: -C -3", kinds, np.c_[X, Y].astype(float)), name)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arff", "a.npz"])
+def test_a_file_with_missing_labels_trains_as_the_library_does(ok, folder, name):
+    X, Y = songs_with_gaps()
+    write_gaps(X, Y, name)
+    which = () if name.endswith(("arff", "npz")) else ("--labels", "last:3")
+    printed = ok("train", name, *which, *FEW, *RAW, "-o", "m.spanforest")
+    n_missing = sum(value is None for value in Y.ravel())
+    assert printed.splitlines()[1:] == [
+        f"{n_missing} of 120 labels are missing in {name}; nothing was learnt from "
+        "them."
+    ]
+    found = predictions(ok, "m.spanforest", "test_songs.csv")
+    assert all(dtype.kind == "i" for dtype in found.dtypes)
+    expected = reference(Y=Y).predict(make_songs(20, 1)[0])
+    assert_array_equal(found, expected)
+    facts = json.loads(ok("inspect", "m.spanforest", "--json"))
+    assert [label["values"] for label in facts["labels"]] == [[0, 1]] * 3
+
+
+def test_tfidf_of_negative_features_is_refused(fails, folder):
+    args = ("--labels", "last:3", "--scale", "tfidf", "-o", "m")
+    message = fails("train", "songs.csv", *args, code=2)
+    assert "tfidf is for counts of words, none of them negative" in message
+
+
+def test_a_label_with_three_values_hides_no_measure_of_the_others(ok, folder):
+    X, Y = make_songs(40, 0)
+    Y[:, 1] = np.digitize(X[:, 0], [-0.5, 0.5])
+    frame_of(X, Y).to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, *RAW, "-o", "m")
+    found = json.loads(ok("evaluate", "m", "a.csv", "--per-label", "--json"))
+    assert found["microlabel_f1"] is None
+    first, wide, last = found["labels"]
+    assert wide["f1"] is wide["n_true"] is None
+    assert wide["accuracy"] > 0.5
+    predicted = predictions(ok, "m", "a.csv").to_numpy()
+    for j, label in ((0, first), (2, last)):
+        expected = precision_recall_fscore_support(
+            Y[:, j], predicted[:, j], average="binary"
+        )[:3]
+        assert_allclose([label[k] for k in ("precision", "recall", "f1")], expected)
+        assert label["n_true"] == Y[:, j].sum()
+
+
+def test_evaluate_refuses_missing_labels_and_says_where(ok, fails, songs):
+    X, Y = make_songs(20, 1)
+    Y = Y.astype(object)
+    Y[4, 1] = Y[7, 0] = None
+    write_gaps(X, Y, "gaps.csv")
+    message = fails("evaluate", "songs.spanforest", "gaps.csv")
+    assert "2 of 20 examples lack some, the first: 'sad' of row 5 (line 6)" in message
+    ok("predict", "songs.spanforest", "gaps.csv")  # which needs no labels
+    frame = pd.read_csv("test_songs.csv").assign(other=None)  # not of the model
+    frame.to_csv("more.csv", index=False)
+    ok("evaluate", "songs.spanforest", "more.csv")
 
 
 def test_the_seed_alone_decides_the_graphs(ok, folder):

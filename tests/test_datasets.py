@@ -236,10 +236,22 @@ def test_what_is_wrong_with_the_labels_is_told(toy, kwargs, message):
         load_arff(toy, **kwargs)
 
 
-def test_a_missing_label_is_told(toy):
+def test_only_missing_labels_make_numbers_of_type_float(toy):
     toy.write_text(TOY.format(name="toy").replace("1.5", "2"))
-    with pytest.raises(ValueError, match=r"label 'a' in line 10 is nan"):
-        load_arff(toy, ["a"], drop="id")
+    found = load_arff(toy, ["a", "p"], drop="id")
+    assert found.Y.dtype == float
+    assert_array_equal(found.missing_labels, np.isnan(found.Y))
+    assert found.missing_labels.any(axis=0).tolist() == [True, False]
+    assert load_arff(toy, ["p"], drop="id").Y.dtype == int
+
+
+def test_a_label_with_one_known_value_is_degenerate():
+    Y = np.array([[1, np.nan, 0], [np.nan, 0, 1], [1, 1, np.nan]])
+    found = drop_degenerate(Dataset("toy", X=np.eye(3), Y=Y))
+    assert_array_equal(found.Y, Y[:, 1:])
+    text = np.array([["a", None], [None, "b"], ["c", "b"]], dtype=object)
+    found = drop_degenerate(Dataset("toy", X=np.eye(3), Y=text))
+    assert found.Y.tolist() == [["a"], [None], ["c"]]
 
 
 @pytest.mark.parametrize(
@@ -612,8 +624,11 @@ def test_openml_has_the_set(no_data, name):
     assert Path(get_data_home()).is_dir()
 
 
-def test_an_archive_with_missing_labels_is_refused(tmp_path):
-    path = tmp_path / "gaps.npz"
-    np.savez(path, X=np.eye(2), Y=np.array([[0.0, np.nan], [1.0, 1.0]]))
-    with pytest.raises(ValueError, match=r"gaps\.npz: Y must hold whole numbers"):
-        load_npz(path)
+def test_an_archive_keeps_missing_labels_and_refuses_other_strange_ones(tmp_path):
+    path, Y = tmp_path / "gaps.npz", np.array([[0.0, np.nan], [1.0, 1.0]])
+    np.savez(path, X=np.eye(2), Y=Y)
+    assert_array_equal(load_npz(path).Y, Y)
+    for strange in (np.inf, 0.5):
+        np.savez(path, X=np.eye(2), Y=np.array([[0.0, strange], [1.0, 1.0]]))
+        with pytest.raises(ValueError, match=r"gaps\.npz: Y must hold whole numbers"):
+            load_npz(path)

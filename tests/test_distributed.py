@@ -14,8 +14,8 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import normalize
 
 from spanforest import RandomGraphEnsembleClassifier
-from spanforest._training import TrainingSet
-from spanforest.ensemble import run_members
+from spanforest._parallel import Workers
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 distributed = pytest.importorskip("distributed", reason="needs the distributed extra")
 
@@ -59,6 +59,22 @@ def test_a_cluster_trains_the_same_members_bit_by_bit(client, kernel):
     assert_same_members(remote, local)
 
 
+@pytest.mark.parametrize("kernels", ["linear", "rbf"])
+def test_a_cluster_finds_the_same_parameters(client, kernels):
+    X, Y = data()
+    search = RandomGraphEnsembleClassifierCV(
+        4, kernels=kernels, Cs=[0.1, 1.0], losses="edge", random_state=0
+    )
+    local = clone(search).fit(X, Y)
+    with joblib.parallel_config(backend="dask"):
+        remote = clone(search).fit(X, Y)
+    assert remote.best_params_ == local.best_params_
+    assert_array_equal(
+        remote.cv_results_["mean_test_score"], local.cv_results_["mean_test_score"]
+    )
+    assert_same_members(remote, local)
+
+
 class Counted:
     """Data that count how often this process pickles them."""
 
@@ -77,7 +93,7 @@ def test_the_data_are_sent_once_and_not_with_every_task(client):
     counted, labels = Counted(), np.zeros(3)
     tasks = [joblib.delayed(length)(counted, labels) for _ in range(50)]
     with joblib.parallel_config(backend="dask"):
-        found = run_members(tasks, TrainingSet(counted, labels, False), None, False)
+        found = Workers(None, False).run(tasks, "members", [counted, labels])
     assert found == [1000] * 50
     assert Counted.n_pickled <= 5  # not once per task
 

@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
-from spanforest.kernels import tanimoto_kernel, unit_diagonal
+from spanforest.kernels import median_gamma, tanimoto_kernel, unit_diagonal
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1_scorer,
@@ -232,10 +232,14 @@ def scaled_rbf(X, Z, scale):
     return rbf_kernel(X, Z, gamma=1 / scale)
 
 
+def median_rbf(X, Z):
+    return rbf_kernel(X, Z, gamma=median_gamma(X_bits))
+
+
 @pytest.mark.parametrize(
     ("params", "function"),
     [
-        ({"kernel": "rbf"}, rbf_kernel),
+        ({"kernel": "rbf"}, median_rbf),
         ({"kernel": "rbf", "gamma": 2.0}, lambda X, Z: rbf_kernel(X, Z, gamma=2.0)),
         (
             {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 3},
@@ -269,6 +273,35 @@ def test_a_kernel_equals_its_precomputed_matrix(
     assert given.predict(K_new).shape == fitted.predict(X_new_bits).shape
     assert fitted.dual_coef_.shape[0] == len(X)
     assert not hasattr(fitted, "coef_")
+
+
+def test_the_default_width_is_found_in_the_training_examples_and_kept(classifier):
+    classifier.set_params(kernel="rbf").fit(X, Y)
+    width, predicted = median_gamma(X), classifier.predict(X_new)
+    assert classifier.gamma_ == width
+    for member in getattr(classifier, "estimators_", []):
+        assert member.gamma_ == width
+    again = clone(classifier).set_params(gamma=width).fit(X, Y)
+    assert_array_equal(again.predict(X_new), predicted)
+    assert_array_equal(weights(again), weights(classifier))
+    assert_array_equal(pickle.loads(pickle.dumps(classifier)).predict(X_new), predicted)
+    classifier.fit(10 * X, Y)  # an earlier fit leaves nothing behind
+    assert classifier.gamma_ == pytest.approx(width / 100)
+    assert_array_equal(classifier.predict(10 * X_new), predicted)
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"kernel": "poly"}, 1 / X.shape[1]),
+        ({"kernel": "rbf", "gamma": 2.0}, 2.0),
+        ({"kernel": "linear", "gamma": 2.0}, None),
+        ({"kernel": rbf_kernel, "gamma": 2.0}, None),
+    ],
+    ids=str,
+)
+def test_only_kernels_that_have_a_width_get_one(classifier, params, expected):
+    assert classifier.set_params(**params).fit(X, Y).gamma_ == expected
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

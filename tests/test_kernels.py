@@ -1,7 +1,10 @@
 """Kernels against scikit-learn and plain loops, and the checks of a given matrix."""
 
+import math
 import pickle
+import statistics
 import tracemalloc
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -16,6 +19,7 @@ from spanforest.kernels import (
     KERNEL_NAMES,
     KernelSpec,
     check_kernel_matrix,
+    median_gamma,
     tanimoto_kernel,
     unit_diagonal,
 )
@@ -54,6 +58,15 @@ def plain_kernel(name, gamma, x, y):
     return (gamma * sum(x * y) + 1) ** 3 if name == "poly" else sum(x * y)
 
 
+def gamma_by_hand(X):
+    """One over the median squared distance; over the mean if that is zero, or 1."""
+    pairs = combinations(np.asarray(X, dtype=float).tolist(), 2)
+    squares = [math.dist(x, y) ** 2 for x, y in pairs]
+    if not any(squares):
+        return 1.0
+    return 1 / (statistics.median(squares) or statistics.mean(squares))
+
+
 def linear_callable(X, Y, scale=1.0):
     return scale * (X @ Y.T)
 
@@ -62,7 +75,9 @@ def linear_callable(X, Y, scale=1.0):
 @settings(deadline=None, max_examples=60)
 def test_matrix_equals_a_double_loop_over_the_formula(name, gamma, seed):
     X, Y = draw_examples(seed, 5, 3), draw_examples(seed + 1, 4, 3)
-    used = 1 / 3 if gamma is None else gamma
+    used = gamma
+    if gamma is None:
+        used = gamma_by_hand(Y) if name == "rbf" else 1 / 3
 
     expected = [[plain_kernel(name, used, x, y) for y in Y] for x in X]
 
@@ -81,6 +96,8 @@ def test_matrix_equals_scikit_learn(name, gamma, degree, coef0, seed):
     X, Y = draw_examples(seed, 6, 4), draw_examples(seed + 1, 3, 4)
     values = {"gamma": gamma, "degree": degree, "coef0": coef0}
     used = {key: values[key] for key in SKLEARN_PARAMETERS[name]}
+    if name == "rbf" and gamma is None:
+        used["gamma"] = gamma_by_hand(Y)
 
     expected = pairwise_kernels(X, Y, metric=name, **used)
 
@@ -134,6 +151,86 @@ def test_matrix_is_a_kernel_matrix_and_diagonal_is_its_diagonal(
     assert_allclose(spec.diagonal(X), K.diagonal(), rtol=1e-10, atol=1e-12)
     assert_allclose(K, spec.matrix(X, X.copy()), atol=1e-10 * max(1, np.abs(K).max()))
     check_kernel_matrix(K)
+
+
+# --- the scale found in the data -----------------------------------------------------
+
+
+@given(
+    seed=seeds,
+    n_samples=st.integers(1, 12),
+    form=st.sampled_from([np.asarray, sparse.csr_matrix, sparse.csr_array]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+@settings(deadline=None, max_examples=60)
+def test_the_scale_found_is_one_over_the_median_by_hand(seed, n_samples, form, dtype):
+    X = draw_examples(seed, n_samples, 3, dtype)
+    X[: n_samples // 2] = X[0]  # with many equal rows the median is zero
+
+    found = median_gamma(form(X))
+
+    assert isinstance(found, float)
+    assert_allclose(found, gamma_by_hand(X), rtol=1e-6)
+
+
+@given(seed=seeds, factor=st.sampled_from([1e-6, 0.3, 1e5]))
+@settings(deadline=None, max_examples=30)
+def test_scaling_or_shifting_the_features_changes_no_kernel_value(seed, factor):
+    rng = np.random.default_rng(seed)
+    X, X_new, shift = (rng.normal(size=(n, 3)) for n in (12, 4, 1))
+    spec = KernelSpec("rbf")
+
+    K = spec.matrix(factor * (X_new + 10 * shift), factor * (X + 10 * shift))
+
+    assert_allclose(K, spec.matrix(X_new, X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0, 1e7])
+def test_a_constant_column_changes_no_scale(constant):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    assert median_gamma(np.c_[X, np.full(30, constant)]) == pytest.approx(
+        median_gamma(X), rel=1e-12
+    )
+
+
+def test_the_scale_does_not_depend_on_the_order_of_the_rows_nor_on_one_outlier():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    X[0] = 1e9
+    expected = pytest.approx(gamma_by_hand(X), rel=1e-9)
+    assert median_gamma(X) == expected
+    assert median_gamma(rng.permutation(X)) == expected
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("n_samples", [1, 2, 50])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3])
+def test_equal_rows_have_scale_one(form, n_samples, value):
+    X = value * np.arange(1, 8) * np.ones((n_samples, 1))
+    assert median_gamma(form(X)) == 1.0
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-155, 1e-154, 1e-150])
+def test_the_scale_of_tiny_features_is_finite(unit):
+    X = unit * np.random.default_rng(0).normal(size=(9, 2))
+    assert 0 < median_gamma(X) < np.inf
+    assert 0 < median_gamma(sparse.csr_matrix(X)) < np.inf
+
+
+def test_many_rows_are_represented_by_evenly_spaced_ones():
+    X = np.random.default_rng(0).normal(size=(1999, 2))
+    assert median_gamma(X) == pytest.approx(gamma_by_hand(X[::2]))
+    assert median_gamma(X) == median_gamma(X.copy())
+
+
+def test_a_kernel_with_its_scale_keeps_it():
+    X = np.random.default_rng(0).normal(size=(9, 4))
+    for name, expected in (("rbf", median_gamma(X)), ("poly", 1 / 4), ("cosine", None)):
+        spec = KernelSpec(name).with_gamma(X)
+        assert spec.gamma == expected
+        assert spec.with_gamma(2 * X) == spec
+    assert KernelSpec("rbf", 3.0).with_gamma(X).gamma == 3.0
+    assert KernelSpec("linear", 3.0).with_gamma(X).gamma is None
 
 
 @given(seed=seeds)

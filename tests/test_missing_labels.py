@@ -578,14 +578,26 @@ def test_couplings_are_those_of_the_edges_only(circle):
     assert len(found.strength) == model.consensus_graph_.n_edges
 
 
-@pytest.mark.parametrize("look", [reconstruction_gap, edge_couplings])
-def test_diagnostics_refuse_labels_that_are_missing(circle, look):
+def test_theorem_1_is_refused_where_labels_are_missing(circle):
     X, Y, hidden = circle
     model = small_ensemble().fit(X, with_nan(Y, hidden))
     with pytest.raises(ValueError, match="label 0 of example 3 is nan"):
-        look(model, X, with_nan(Y, hidden))
-    with pytest.raises(ValueError, match="label 0 of example 3 is --"):
-        label_frequencies(np.ma.masked_array(Y, hidden))
+        reconstruction_gap(model, X, with_nan(Y, hidden))
+
+
+def test_frequencies_and_couplings_are_of_the_labels_that_are_known(circle):
+    X, Y, hidden = circle
+    model = small_ensemble().fit(X, with_nan(Y, hidden))
+    shares = np.array([y[~out].mean() for y, out in zip(Y.T, hidden.T, strict=True)])
+    for partly in (with_nan(Y, hidden), np.ma.masked_array(Y, hidden)):
+        assert_allclose(label_frequencies(partly), shares)
+    # labels that are all known and have the same frequencies give the same couplings
+    n = np.lcm.reduce((~hidden).sum(axis=0))
+    counts = np.rint(shares * n).astype(int)
+    same = (np.arange(n)[:, None] < counts).astype(int)
+    expected = edge_couplings(model, X, same)
+    found = edge_couplings(model, X, with_nan(Y, hidden))
+    assert_allclose(found.strength, expected.strength)
 
 
 @pytest.mark.parametrize(

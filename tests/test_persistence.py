@@ -213,6 +213,26 @@ def test_a_loaded_model_answers_with_the_same_bits(case, path):
         assert_array_equal(again.label_names_, model.label_names_)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_a_file_of_the_first_format_predicts_as_it_did(kernel, path):
+    width = 1 / X.shape[1]  # which gamma=None stood for
+    model = ensemble(kernel=kernel, gamma=width).fit(X, Y)
+    expected = model.decision_function(X_new)
+    for part in (model, *model.estimators_):
+        part.gamma = None
+        del part.gamma_
+    path.write_bytes(model_file(skops.io.dumps(model), version=1))
+    again = load(path)
+    assert_same_bits(again.decision_function(X_new), expected)
+    for part in (again, *again.estimators_):
+        assert part.gamma_ == (None if kernel == "linear" else width)
+        assert part.gamma is None
+    # fitted again, it is as new
+    new = ensemble(kernel=kernel).fit(X, Y)
+    assert again.fit(X, Y).gamma_ == new.gamma_
+    assert_same_bits(again.decision_function(X_new), new.decision_function(X_new))
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_model_that_is_not_fitted_keeps_its_parameters(case, path):
     model = clone(case.model)
@@ -446,7 +466,7 @@ def model_file(payload: bytes, **changes) -> bytes:
     """A model file as the format describes it, checksums right, fields changed."""
     header = {
         "format": "spanforest-model",
-        "version": 1,
+        "version": FORMAT_VERSION,
         "model": "spanforest.mmcrf.MMCRFClassifier",
         "versions": {"spanforest": "0.1.0", "scikit-learn": sklearn.__version__},
         "payload_bytes": len(payload),
@@ -557,10 +577,10 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
         load(tmp_path)
 
 
-@pytest.mark.parametrize("version", [2, 10**30])
+@pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 10**30])
 def test_a_newer_format_is_named(version, path):
     path.write_bytes(model_file(b"of a later age", version=version))
-    message = f"has format version {version}; spanforest .* reads .* up to 1. Install"
+    message = f"has format version {version}; spanforest .* reads .* up to 2. Install"
     for read in (load, describe):
         with pytest.raises(ModelFileError, match=message):
             read(path)

@@ -1,6 +1,7 @@
 """Data sets from CSV, Parquet and LIBSVM files, and the list of known data sets."""
 
 import gzip
+import re
 import sys
 
 import numpy as np
@@ -152,11 +153,42 @@ def test_what_cannot_be_used_is_named(songs, tmp_path, options, message):
     assert str(path) in str(caught.value)
 
 
-def test_missing_labels_are_refused(songs, tmp_path):
-    songs.loc[1, "key, of"] = None
-    path, load = save(songs, tmp_path / "songs.csv")
-    with pytest.raises(ValueError, match=r"'key, of' of row 2 \(line 3\) is missing"):
-        load(path, -1)
+@pytest.mark.parametrize("name", ["songs.csv", "songs.parquet"])
+def test_missing_labels_come_back_beside_labels_of_every_kind(tmp_path, name):
+    frame = pd.DataFrame(
+        {
+            "tempo": [1.5, 2.5, 3.5],
+            "whole": pd.array([0, None, 2], dtype="Int64"),
+            "truth": pd.array([True, False, None], dtype="boolean"),
+            "text": ["a", None, "b"],
+        }
+    )
+    path, load = save(frame, tmp_path / name)
+    found = load(path, ["whole", "truth"], drop="text")
+    assert found.Y.dtype == float
+    assert_array_equal(found.Y, [[0, 1], [np.nan, 0], [2, np.nan]])
+    found = load(path, ["whole", "text"], drop="truth")
+    assert found.Y.tolist() == [[0, "a"], [None, None], [2, "b"]]
+    assert_array_equal(found.missing_labels, [[0, 0], [1, 1], [0, 0]])
+    found = load(path, ["whole"], features=["tempo"])
+    assert_array_equal(found.Y, [[0], [np.nan], [2]])
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_another_separator_is_recognised(songs, tmp_path, separator):
+    path = tmp_path / "other.csv"
+    songs[["tempo", "happy"]].to_csv(path, sep=separator, index=False)
+    message = f"one column, {'tempo' + separator + 'happy'!r}. Pass separator="
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_csv(path, -1)
+    assert load_csv(path, -1, separator=separator).label_names == ("happy",)
+
+
+def test_fractions_below_a_gap_are_named_with_their_own_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n1,\n2,1\n3,1.5\n")
+    with pytest.raises(ValueError, match=r"'y' of row 3 \(line 4\) is 1.5. Is it"):
+        load_csv(path, -1)
 
 
 def test_a_stray_word_is_found_in_its_column_row_and_line(songs, tmp_path):

@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
+from spanforest.kernels import median_gamma
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1,
@@ -30,7 +31,7 @@ X = rng.normal(size=(60, 4))
 Y = (X @ rng.normal(size=(4, 4)) + 0.8 * rng.normal(size=(60, 4)) > 0.2).astype(int)
 X_new = rng.normal(size=(25, 4))
 GRADES = np.column_stack([np.digitize(X[:, 0], [-0.5, 0.5]), np.digitize(X[:, 1], [0])])
-UNIT = 1 / X.var(axis=0).sum()
+UNIT = median_gamma(X)
 
 
 def tuned(**params):

@@ -231,3 +231,32 @@ def test_columns_of_the_same_name_are_refused():
     twice = pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"])
     with pytest.raises(ValueError, match="'a' occurs more than once"):
         read_labels(twice)
+
+
+@pytest.mark.parametrize(
+    ("Y", "missing_label", "kind"),
+    [
+        (WORDS, -1, "which are text; got a number, -1"),
+        (WORDS.tolist(), -1, "which are text; got a number, -1"),
+        (INDICATOR, "?", "which are numbers; got text, '?'"),
+        (INDICATOR.tolist(), "-1", "which are numbers; got text, '-1'"),
+    ],
+)
+def test_a_missing_label_that_no_label_can_be_is_refused(Y, missing_label, kind):
+    with pytest.raises(ValueError, match=f"missing_label must be of the kind .*{kind}"):
+        read_labels(Y, allow_missing=True, missing_label=missing_label)
+
+
+@pytest.mark.parametrize("missing_label", [-1, "?"])
+def test_a_missing_label_need_be_of_the_kind_of_one_label_only(missing_label):
+    Y = frame(colour=["red", "?", "blue"], size=[3, -1, 4])
+    codes, _ = read_labels(Y, allow_missing=True, missing_label=missing_label)
+    assert (codes[1] == -1).tolist() == [missing_label == "?", missing_label == -1]
+
+
+def test_the_name_of_a_series_is_that_of_its_label():
+    _, coding = read_labels(pd.Series([0, 1, 1], name="happy"))
+    assert coding.names.tolist() == ["happy"]
+    assert coding.is_vector
+    assert read_labels(pd.Series([0, 1, 1]))[1].names is None
+    assert read_labels(pd.Series([0, 1], name=("a", 1)))[1].names.tolist() == [("a", 1)]

@@ -15,6 +15,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spanforest._held_out import predicted_margins
 from spanforest._training import Settings, TrainingSet
 from spanforest._validation import (
     check_count,
@@ -23,14 +24,24 @@ from spanforest._validation import (
     read_labels,
 )
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
-from spanforest.inference import Decoding, label_margins, max_product
-from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
+from spanforest.inference import Decoding, max_product
+from spanforest.kernels import (
+    HAVE_GAMMA,
+    KernelSpec,
+    check_kernel_matrix,
+    unit_diagonal,
+)
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
 from spanforest.search import Limits, TopLists, decode_exactly
 
 CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
 DECODERS = ("certified", "max_product")
+# what a fit with other parameters may not have
+_OF_ONE_FIT = (
+    *("coef_", "dual_coef_", "X_fit_", "gamma_"),
+    *("calibration_", "_calibrated"),
+)
 
 
 def _fits_probabilities(model: GraphClassifier) -> bool:
@@ -58,6 +69,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "n_features_in_" in state and "gamma_" not in state:
+            # saved when fit did not keep it, and 1 / n_features was every default
+            default = 1.0 / self.n_features_in_ if self.gamma is None else self.gamma
+            self.gamma_ = default if self.kernel in HAVE_GAMMA else None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the multilabel accuracy: the share of examples with all labels right.
@@ -102,8 +120,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _kernel_spec(self) -> KernelSpec:
+        gamma = getattr(self, "gamma_", self.gamma)  # found in fit
         return KernelSpec(
-            self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
+            self.kernel, gamma, self.degree, self.coef0, self.kernel_params
         )
 
     @property
@@ -136,9 +155,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_training_set(self, X: Any, y: Any) -> TrainingSet:
         """Check X and y, set the attributes that describe them, build the kernel."""
+        for name in _OF_ONE_FIT:
+            self.__dict__.pop(name, None)
         spec = self._kernel_spec
-        for name in ("coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated"):
-            self.__dict__.pop(name, None)  # of a fit with other parameters
         X = self._read_examples(X, reset=True)
         Y, self._coding = read_labels(
             y, allow_missing=True, missing_label=self.missing_label
@@ -151,11 +170,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             )
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
+        if not self._is_precomputed:
+            self._check_size_of_features(X)
+        self.gamma_ = spec.with_gamma(X).gamma
         if self._is_precomputed:
             K = check_kernel_matrix(spec.matrix(X))
             self._check_precomputed_norms(K)
             return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
-        self._check_size_of_features(X)
         if self._is_linear:
             return TrainingSet(self._to_basis(X), Y, is_kernel=False)
         self.X_fit_ = X.copy()  # or predictions would change with the caller's array
@@ -423,11 +444,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _margins(self, basis: Any) -> list[NDArray[np.float64]]:
         """Return the margins around the label sets that `predict` gives."""
-        factors, scores = self._decoding_factors, self._scores(basis)
-        decoding = None
-        if not factors.graph.is_forest:
-            decoding = decode_exactly(factors, scores)
-        return label_margins(factors, scores, decoding)
+        return predicted_margins(self._decoding_factors, self._scores(basis))
 
     def _margins_to_decisions(
         self, margins: list[NDArray[np.float64]]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from spanforest._blas import single_blas_thread
 from spanforest._training import Settings, TrainingSet, learn
 from spanforest.calibration import Calibration, fit_calibration
-from spanforest.factors import FactorGraph, consensus_factors
+from spanforest.factors import FactorGraph, average_scores, consensus_factors
 from spanforest.inference import label_margins
 from spanforest.losses import find_loss
+from spanforest.search import decode_exactly
 
 CALIBRATION_FOLDS = 5
 CALIBRATION_MEMBERS = 10  # at most, that are trained anew on each fold
@@ -56,12 +57,15 @@ def consensus_margins(
 ) -> list[NDArray[np.float64]]:
     """Return the margins of the average scores, one array per label: those of MAM."""
     union = consensus_factors(parts)
-    total: Any = 0.0
-    for factors, own in zip(parts, scores, strict=True):
-        spread = np.zeros((len(own), union.n_cells))
-        spread[:, union.places_of(factors)] = own
-        total = total + spread
-    return label_margins(union, total / len(parts))
+    return predicted_margins(union, average_scores(union, parts, scores))
+
+
+def predicted_margins(
+    factors: FactorGraph, scores: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Return the margins around the label sets that are predicted, one per label."""
+    decoding = None if factors.graph.is_forest else decode_exactly(factors, scores)
+    return label_margins(factors, scores, decoding)
 
 
 def calibrate(

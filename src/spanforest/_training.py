@@ -29,6 +29,13 @@ class TrainingSet(NamedTuple):
     is_kernel: bool  # what the basis is
     rounded: NDArray[np.float32] | None = None  # copy of the kernel, for products
 
+    @property
+    def arrays(self) -> list[Any]:
+        """The large arrays, which members share."""
+        return [
+            array for array in (self.basis, self.Y, self.rounded) if array is not None
+        ]
+
     def with_rounded_kernel(self, tol: float) -> TrainingSet:
         """Add a copy of the kernel in single precision where that helps training.
 

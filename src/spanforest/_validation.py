@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from spanforest.metrics import find_missing, is_missing
+
 __all__ = [
     "LabelCoding",
     "check_count",
@@ -89,6 +91,7 @@ def read_labels(
     """
     columns, names, is_vector = _columns(Y)
     gaps = [_find_missing(column, missing_label) for column in columns]
+    _check_missing_label(missing_label, columns)
     some_missing = any(missing.any() for missing in gaps)
     classes, codes = [], []
     for j, (column, missing) in enumerate(zip(columns, gaps, strict=True)):
@@ -151,7 +154,16 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         columns = [_column(column) for column in np.atleast_2d(array.T)]
     else:
         columns = list(np.atleast_2d(array.T))
-    return columns, None, is_vector
+    return columns, _series_name(Y), is_vector
+
+
+def _series_name(Y: Any) -> NDArray[Any] | None:
+    """Return the name of a Series as that of its only label."""
+    if not hasattr(Y, "iloc") or getattr(Y, "name", None) is None:
+        return None
+    names = np.empty(1, dtype=object)
+    names[0] = Y.name
+    return names
 
 
 def _column(series: Any) -> NDArray[Any]:
@@ -201,15 +213,8 @@ def _check_values(column: NDArray[Any], rows: NDArray[np.intp], name: Any) -> No
 
 def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]:
     """Tell which labels of a column were not observed."""
-    values = np.asarray(column)
-    if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values])
-    elif values.dtype.kind == "f":
-        missing = np.isnan(values)
-    else:
-        missing = np.zeros(len(values), dtype=bool)
-    missing = missing | np.ma.getmaskarray(column)
-    if missing_label is None or _is_missing(missing_label):
+    missing, values = find_missing(column), np.asarray(column)
+    if missing_label is None or is_missing(missing_label):
         return missing
     if not np.isscalar(missing_label):
         raise ValueError(
@@ -220,6 +225,23 @@ def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]
     equal = [value == missing_label for value in values[known].tolist()]
     missing[known] = np.array(equal, dtype=bool)
     return missing
+
+
+def _check_missing_label(missing_label: Any, columns: list[NDArray[Any]]) -> None:
+    """Refuse a text where all labels are numbers, and a number where all are text."""
+    if missing_label is None or is_missing(missing_label):
+        return
+    as_text = isinstance(missing_label, str)
+    for column in columns:
+        values = np.asarray(column)[~find_missing(column)]
+        if any(isinstance(value, str) == as_text for value in values):
+            return
+    wanted, found = ("numbers", "text") if as_text else ("text", "a number")
+    raise ValueError(
+        f"missing_label must be of the kind of the labels, which are {wanted}; got "
+        f"{found}, {missing_label!r}, which none of them can be. NaN and None mean not "
+        "observed without it."
+    )
 
 
 def _check_missing(
@@ -237,13 +259,6 @@ def _check_missing(
             f"every label must be observed for at least one example; label {name} "
             "never is. Leave it out of Y."
         )
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA refuses to say
-        return True
 
 
 def _same_kind(classes: list[NDArray[Any]]) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
-from joblib.parallel import get_active_backend
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +17,7 @@ from spanforest._held_out import (
     calibrate,
     consensus_margins,
 )
-from spanforest._progress import track
+from spanforest._parallel import Workers
 from spanforest._training import (
     Model,
     Settings,
@@ -28,7 +26,12 @@ from spanforest._training import (
     warn_not_converged,
 )
 from spanforest._validation import check_count, check_option, seed_sequence
-from spanforest.factors import FactorGraph, consensus_factors
+from spanforest.factors import (
+    FactorGraph,
+    average_scores,
+    consensus_factors,
+    running_sums,
+)
 from spanforest.graphs import draw_graph
 from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import MMCRFClassifier
@@ -141,7 +144,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, X_fit_, n_features_in_, feature_names_in_
+    classes_, label_names_, has_node_factors_, X_fit_, gamma_, n_features_in_, \
+    feature_names_in_
         As in `MMCRFClassifier`.
 
     See Also
@@ -245,7 +249,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             delayed(train_member)(data.basis, data.Y, data.rounded, recipe, spec, seed)
             for spec, seed in zip(plan.specs, plan.seeds, strict=True)
         ]
-        models = run_members(tasks, data, self.n_jobs, bool(self.verbose))
+        workers, shared = Workers(self.n_jobs, bool(self.verbose)), data.arrays
+        models = workers.run(tasks, "members", shared)
         self.estimators_ = [self._member(model) for model in models]
         self.graphs_ = [model.graph for model in models]
         self.duality_gap_ = np.array([model.gaps[-1] for model in models])
@@ -262,7 +267,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
                 data,
                 HeldOut(self._member_factors, plan.settings, margins),
                 plan.calibration_seed,
-                lambda tasks: run_members(tasks, data, self.n_jobs, bool(self.verbose)),
+                lambda tasks: workers.run(tasks, "members", shared),
             )
         n_short = sum(not model.converged for model in models)
         if not n_short:
@@ -288,6 +293,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             "n_features_in_",
             "feature_names_in_",
             "X_fit_",
+            "gamma_",
         ):
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
@@ -299,14 +305,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         parts = self._member_factors
         consensus = consensus_factors(parts)
         self.consensus_graph_ = consensus.graph
-        weights = np.zeros((len(models[0].weights), consensus.n_cells))
-        self.intercept_ = np.zeros(consensus.n_cells)
-        for model, factors in zip(models, parts, strict=True):
-            places = consensus.places_of(factors)
-            weights[:, places] += model.weights
-            self.intercept_[places] += model.intercept
-        weights /= len(models)
-        self.intercept_ /= len(models)
+        weights = average_scores(consensus, parts, [m.weights for m in models])
+        constants = [model.intercept[None] for model in models]
+        self.intercept_ = average_scores(consensus, parts, constants)[0]
         if self._is_linear:
             self.coef_ = weights
         else:
@@ -441,12 +442,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Yield the codes MAM predicts with the first 1, 2, ... members."""
         parts = self._member_factors
         union = self._consensus_factors
-        total = np.zeros((basis.shape[0], union.n_cells))
-        for t, member in enumerate(self.estimators_):
-            total[:, union.places_of(parts[t])] += member._scores(basis)
-            so_far = consensus_factors(parts[: t + 1])
-            scores = total[:, union.places_of(so_far)] / (t + 1)
-            yield decode_exactly(so_far, scores).labels
+        scores = (member._scores(basis) for member in self.estimators_)
+        for t, total in enumerate(running_sums(union, parts, scores), start=1):
+            so_far = consensus_factors(parts[:t])
+            means = total[:, union.places_of(so_far)] / t
+            yield decode_exactly(so_far, means).labels
 
 
 class Plan(NamedTuple):
@@ -469,10 +469,7 @@ def combine(
         *_, ballot = count_ballots(parts, scores)
         return ballot.choose(aggregation)
     union = consensus_factors(parts)
-    total = np.zeros((len(scores[0]), union.n_cells))
-    for part, of_member in zip(parts, scores, strict=True):
-        total[:, union.places_of(part)] += of_member
-    return decode_exactly(union, total / len(parts)).labels
+    return decode_exactly(union, average_scores(union, parts, scores)).labels
 
 
 def count_ballots(
@@ -518,34 +515,6 @@ def train_member(
     graph = draw_graph(spec, Y, rng, recipe.label_names)
     data = TrainingSet(basis, Y, recipe.is_kernel, rounded)
     return train(data, graph, rng, recipe.settings)
-
-
-def run_members(
-    tasks: list[Any], data: TrainingSet, n_jobs: int | None, verbose: bool
-) -> list[Any]:
-    """Run the tasks by joblib, in threads unless it was told otherwise."""
-    with _data_on_all_workers(data):
-        parallel = Parallel(
-            n_jobs=n_jobs,
-            prefer="threads",
-            return_as="generator" if verbose else "list",
-        )
-        trained = parallel(tasks)
-        return list(track(trained, len(tasks), "members", verbose=verbose))
-
-
-def _data_on_all_workers(data: TrainingSet) -> AbstractContextManager[Any]:
-    """Return a context in which every Dask worker holds the data, if Dask is used.
-
-    Left to itself joblib puts them on one worker, and they are lost with it.
-    """
-    backend, _ = get_active_backend()
-    if not hasattr(backend, "client"):
-        return nullcontext()
-    arrays = [data.basis, data.Y]
-    if data.rounded is not None:
-        arrays.append(data.rounded)
-    return parallel_config("dask", client=backend.client, scatter=arrays)
 
 
 def member_graphs(graph: Any, n_estimators: int) -> list[Any]:

@@ -7,9 +7,9 @@ arrays of records.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -280,6 +280,64 @@ def consensus_factors(parts: Sequence[FactorGraph]) -> FactorGraph:
     unary_labels = np.unique(np.concatenate([part.unary_labels for part in parts]))
     graph = consensus_graph([part.graph for part in parts])
     return FactorGraph(graph, parts[0].n_values, unary_labels)
+
+
+def running_sums(
+    union: FactorGraph,
+    parts: Sequence[FactorGraph],
+    scores: Iterable[NDArray[np.float64]],
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the sum of the scores of the first 1, 2, ... parts on their union.
+
+    Parameters
+    ----------
+    union : FactorGraph
+        With every factor of the parts, and perhaps more, whose scores are 0.
+    parts : sequence of FactorGraph
+        At least one.
+    scores : iterable of ndarray of shape (n, n_cells of the part)
+        The scores of each part.
+
+    Yields
+    ------
+    ndarray of shape (n, n_cells of the union)
+        The same array every time: use it before you ask for the next.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> edges, n_values = [(0, 1), (1, 2)], [1, 1, 2]
+    >>> union = FactorGraph(LabelGraph(3, edges), n_values)
+    >>> one, two = (FactorGraph(LabelGraph(3, [e]), n_values, []) for e in edges)
+    >>> sums = running_sums(union, [one, two], [np.ones((1, 1)), np.full((1, 2), 3.0)])
+    >>> [total.tolist() for total in sums]
+    [[[1.0, 0.0, 0.0]], [[1.0, 3.0, 3.0]]]
+    """
+    total: Any = None
+    for part, own in zip(parts, scores, strict=True):
+        if total is None:
+            total = np.zeros((len(own), union.n_cells))
+        total[:, union.places_of(part)] += own
+        yield total
+
+
+def average_scores(
+    union: FactorGraph,
+    parts: Sequence[FactorGraph],
+    scores: Iterable[NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Return the mean of the parts' scores on their union; see `running_sums`.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> pair = FactorGraph(LabelGraph(2, [(0, 1)]), [1, 2])
+    >>> average_scores(pair, [pair, pair], np.array([[[0.0, 2.0]], [[4.0, 4.0]]]))
+    array([[2., 3.]])
+    """
+    *_, total = running_sums(union, parts, scores)
+    total /= len(parts)
+    return total
 
 
 def _starts(sizes: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -5,7 +5,7 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from sklearn.metrics.pairwise import (
     check_pairwise_arrays,
     cosine_similarity,
+    euclidean_distances,
     linear_kernel,
     polynomial_kernel,
     rbf_kernel,
@@ -23,14 +24,17 @@ from sklearn.metrics.pairwise import (
 from spanforest import _compiled
 
 __all__ = [
+    "HAVE_GAMMA",
     "KERNEL_NAMES",
     "KernelSpec",
     "check_kernel_matrix",
+    "median_gamma",
     "tanimoto_kernel",
     "unit_diagonal",
 ]
 
 KERNEL_NAMES = ("cosine", "linear", "poly", "precomputed", "rbf", "tanimoto")
+HAVE_GAMMA = ("poly", "rbf")
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -38,6 +42,8 @@ _BLOCK_CELLS = 2**18  # temporaries stay at 2 MB, whatever the matrix's size
 _CALLABLE_BLOCK = 32  # rows per call when only a callable kernel's diagonal is wanted
 _CHOLESKY_ROWS = 1000  # so many are looked at together: 1/3 of 10^9 operations
 _SAMPLED_ROWS = 500  # of more than that: an eighth of the operations
+_MEDIAN_ROWS = 1000  # half a million distances
+_DISTANCE_NOISE = 1e-13  # relative to squared lengths: what rounding makes of zero
 _SYMMETRY_TOL = 1e-5  # relative to the largest entry; float32 rounds at 6e-8
 _SHIFT = 1e-6  # relative to the largest absolute row sum
 _MINOR_TOL = 1e-3  # relative; what the shift allows 1000 nearly equal examples
@@ -84,6 +90,44 @@ def tanimoto_kernel(X: Any, Y: Any = None) -> FloatArray:
     return K
 
 
+def median_gamma(X: Any) -> float:
+    """Scale of the Gaussian kernel at which a usual pair of examples has value 1/e.
+
+    This is one over the median of ‖x - y‖² over all pairs of rows. If most rows are
+    equal and the median is zero, the mean takes its place; if all are, or there is only
+    one, the result is 1. Of more than 1000 rows, 1000 evenly spaced ones are compared.
+    Neither the unit nor the origin of the features changes a kernel with this scale.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        The training examples.
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import median_gamma
+    >>> median_gamma([[0.0], [1.0], [3.0]])  # squared distances 1, 4 and 9
+    0.25
+    """
+    X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
+    X = X[_evenly_spaced(X.shape[0], _MEDIAN_ROWS)].astype(np.float64)
+    if not issparse(X):
+        X -= np.median(X, axis=0)  # differences of large numbers are not exact
+    lengths = _squared_norms(X)
+    pairs = np.triu_indices(len(lengths), 1)
+    distances = euclidean_distances(X, squared=True)[pairs]
+    noise = _DISTANCE_NOISE * lengths[np.array(pairs)].sum(axis=0)
+    distances[distances <= noise + np.finfo(float).tiny] = 0.0
+    if not distances.any():
+        return 1.0
+    return float(1.0 / (np.median(distances) or distances.mean()))
+
+
 @dataclass(frozen=True)
 class KernelSpec:
     """A kernel function with its parameters fixed.
@@ -107,7 +151,9 @@ class KernelSpec:
         (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may depend on the
         two examples i and j only.
     gamma : float, optional
-        Scale of "poly" and "rbf", positive; 1 / n_features if not given.
+        Scale of "poly" and "rbf", positive. If not given, it is found in the training
+        examples, which are those of the columns: `median_gamma` for "rbf",
+        1 / n_features for "poly".
     degree : int, default=3
         Degree of "poly", positive.
     coef0 : float, default=1
@@ -153,10 +199,22 @@ class KernelSpec:
                 f"{self.name!r}, which takes none; got {dict(self.kernel_params)!r}. "
                 "Set gamma, degree and coef0 as parameters of their own."
             )
-        if self.name in ("poly", "rbf"):
+        if self.name in HAVE_GAMMA:
             self._check_scale()
         if self.name == "poly":
             self._check_polynomial()
+
+    def with_gamma(self, X: Any) -> "KernelSpec":
+        """Return the kernel with the gamma that it has on training examples `X`.
+
+        That is a number if the kernel is "poly" or "rbf", and None if it is another.
+        """
+        if self.name not in HAVE_GAMMA:
+            return replace(self, gamma=None)
+        if self.gamma is not None:
+            return self
+        found = median_gamma(X) if self.name == "rbf" else 1.0 / np.shape(X)[1]
+        return replace(self, gamma=found)
 
     def matrix(self, X: Any, Y: Any = None) -> FloatArray:
         """Kernel values between all rows of `X` and all rows of `Y`.
@@ -189,7 +247,8 @@ class KernelSpec:
                     X, Y, gamma=self.gamma, degree=self.degree, coef0=self.coef0
                 )
             case "rbf":
-                return rbf_kernel(X, Y, gamma=self.gamma)
+                gamma = self.with_gamma(X if Y is None else Y).gamma
+                return rbf_kernel(X, Y, gamma=gamma)
             case "cosine":
                 return cosine_similarity(X, Y)
             case "tanimoto":
@@ -240,8 +299,8 @@ class KernelSpec:
         gamma = self.gamma
         if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
             raise ValueError(
-                "gamma must be a positive number, or None for 1 / n_features; "
-                f"got {gamma!r}."
+                "gamma must be a positive number, or None for one that is found in the "
+                f"training examples; got {gamma!r}."
             )
 
     def _check_polynomial(self) -> None:
@@ -447,7 +506,7 @@ def _check_cholesky(K: FloatArray, name: str) -> None:
     """Refuse a clearly negative eigenvalue of (a principal submatrix of) `K`."""
     n_samples = len(K)
     n_rows = n_samples if n_samples <= _CHOLESKY_ROWS else _SAMPLED_ROWS
-    rows = np.round(np.linspace(0, n_samples - 1, n_rows)).astype(np.intp)
+    rows = _evenly_spaced(n_samples, n_rows)
     part = K[np.ix_(rows, rows)].astype(np.float64)
     shift = _SHIFT * float(np.abs(part).sum(axis=1).max())
     if shift == 0:
@@ -517,6 +576,11 @@ def _first_not_finite(K: FloatArray) -> str:
 
 def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _evenly_spaced(n_rows: int, most: int) -> NDArray[np.intp]:
+    """All rows, or as many as are allowed, the first and the last among them."""
+    return np.round(np.linspace(0, n_rows - 1, min(n_rows, most))).astype(np.intp)
 
 
 def _row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

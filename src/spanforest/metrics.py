@@ -178,13 +178,9 @@ def _as_matrix(Y: Any, name: str) -> np.ndarray:
 
 
 def _check_observed(Y: Any, matrix: np.ndarray) -> None:
-    missing = np.zeros(matrix.shape, dtype=bool)
+    missing = find_missing(matrix)
     if isinstance(Y, np.ma.MaskedArray):
-        missing = np.ma.getmaskarray(Y).reshape(matrix.shape)
-    if matrix.dtype.kind == "f":
-        missing = missing | np.isnan(matrix)
-    elif matrix.dtype.kind == "O":
-        missing = missing | np.vectorize(_is_missing, otypes=[bool])(matrix)
+        missing = missing | np.ma.getmaskarray(Y).reshape(matrix.shape)
     if missing.any():
         i, j = np.argwhere(missing)[0]
         raise ValueError(
@@ -194,7 +190,31 @@ def _check_observed(Y: Any, matrix: np.ndarray) -> None:
         )
 
 
-def _is_missing(value: Any) -> bool:
+def find_missing(Y: np.ndarray) -> np.ndarray:
+    """Tell which entries of an array are None, NaN or pandas.NA, or masked.
+
+    Examples
+    --------
+    >>> find_missing(np.array([[0, None], [1, "a"]], dtype=object)).tolist()
+    [[False, True], [False, False]]
+    """
+    missing = np.ma.getmaskarray(Y)
+    values = np.asarray(Y)
+    if values.dtype.kind == "f":
+        return missing | np.isnan(values)
+    if values.dtype.kind == "O":
+        return missing | np.vectorize(is_missing, otypes=[bool])(values)
+    return missing
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN or pandas.NA.
+
+    Examples
+    --------
+    >>> is_missing(float("nan")), is_missing("nan")
+    (True, False)
+    """
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA refuses to say

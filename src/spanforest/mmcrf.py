@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import GraphClassifier, find_decoder
-from spanforest._held_out import HeldOut, average_margins, calibrate
+from spanforest._held_out import HeldOut, calibrate, consensus_margins
 from spanforest._progress import watch_gap
 from spanforest._training import Model, model_factors, train, warn_not_converged
 from spanforest._validation import seed_sequence
@@ -44,7 +44,9 @@ class MMCRFClassifier(GraphClassifier):
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``,
         ``"precomputed"``, or a function of two feature matrices.
     gamma : float, optional
-        Scale of "rbf" and "poly"; 1 / n_features by default.
+        Scale of "rbf" and "poly". By default, for "rbf", one over the median of the
+        squared distances between training examples
+        (`spanforest.kernels.median_gamma`); for "poly", 1 / n_features.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=1
@@ -81,7 +83,7 @@ class MMCRFClassifier(GraphClassifier):
         The values of a 1-D `y`; 0, ..., n_labels - 1 for an indicator matrix, as in
         scikit-learn; else a list with the values of every label.
     label_names_ : ndarray or None
-        The column names if `y` was a DataFrame.
+        The column names if `y` was a DataFrame, or the name of a Series.
     graph_ : LabelGraph
         The output graph.
     has_node_factors_ : bool
@@ -95,6 +97,8 @@ class MMCRFClassifier(GraphClassifier):
         Scores of the constant feature.
     X_fit_ : ndarray or sparse matrix
         The training examples, with a kernel that is neither linear nor precomputed.
+    gamma_ : float or None
+        The scale that the kernel has; None if it has none.
     dual_objective_ : float
         Dual objective at the solution.
     duality_gap_ : float
@@ -199,7 +203,7 @@ class MMCRFClassifier(GraphClassifier):
         self._store(model)
         if self.probability:
             (seed,) = root.spawn(1)
-            members = HeldOut([self._factors], settings, average_margins)
+            members = HeldOut([self._factors], settings, consensus_margins)
             self.calibration_ = calibrate(data, members, seed, Parallel())
         if not model.converged:
             warn_not_converged(

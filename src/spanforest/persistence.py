@@ -34,7 +34,7 @@ from spanforest.graphs import LabelGraph
 
 __all__ = ["FORMAT_VERSION", "ModelFile", "ModelFileError", "describe", "load", "save"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: models without gamma_
 
 _FORMAT = "spanforest-model"
 _MAGIC = f'{{"format": "{_FORMAT}"'.encode()
@@ -366,7 +366,7 @@ def _read_header(path: Path, file: BinaryIO) -> ModelFile:
             f"versions up to {FORMAT_VERSION}. Install a newer spanforest."
         )
     found = ModelFile(*map(header.get, ModelFile._fields))
-    if version != FORMAT_VERSION or not _is_sound(found):
+    if version not in range(1, FORMAT_VERSION + 1) or not _is_sound(found):
         raise _damaged(path, "its header lacks something")
     n_bytes = os.fstat(file.fileno()).st_size - file.tell()
     if n_bytes != found.payload_bytes:

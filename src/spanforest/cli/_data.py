@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -144,6 +144,8 @@ def read_for_model(
         dataset = load_npz(found.path, is_complete=False)
     else:
         dataset = _read_columns(request, found, model, with_labels)
+    if with_labels:
+        _check_labels(dataset, found, model.label_names)
     dataset = model.align(dataset, found.source, with_labels=with_labels)
     advice = "or train the model with --missing mean"
     _check_numbers(dataset, found, model.fills_gaps, advice)
@@ -190,9 +192,10 @@ def _format_of(path: Path) -> Format:
         return Format(suffix)
     if suffix in _OTHER_SUFFIXES:
         return _OTHER_SUFFIXES[suffix]
+    formats = ", ".join(_SEPARATORS if is_stream(path) else Format)
     raise bad_option(
         f"the name of {path} does not tell its format: say --format with one of "
-        f"{', '.join(Format)}.",
+        f"{formats}.",
         "--format",
     )
 
@@ -281,6 +284,24 @@ def _read_libsvm(path: Path, model: "TrainedModel", with_labels: bool) -> "Datas
             f"{advice if dataset.n_features < n_features else ''}"
         )
     return replace(dataset, feature_names=())
+
+
+def _check_labels(dataset: "Dataset", found: Found, wanted: Sequence[str]) -> None:
+    """Refuse missing labels, of those that are wanted if they have names."""
+    names = dataset.label_names
+    missing = dataset.missing_labels
+    if len(names) == dataset.n_labels and set(wanted) <= set(names):
+        missing[:, [name not in wanted for name in names]] = False
+    if not missing.any():
+        return
+    i, j = divmod(int(missing.argmax()), missing.shape[1])
+    which = repr(names[j]) if len(names) == dataset.n_labels else f"column {j + 1}"
+    n_rows = int(missing.any(axis=1).sum())
+    raise ValueError(
+        f"{found.source}: the measures need all labels of an example, and {n_rows} of "
+        f"{dataset.n_samples} examples lack some, the first: {which} of "
+        f"{found.row(i)}. Remove such rows."
+    )
 
 
 def _check_numbers(

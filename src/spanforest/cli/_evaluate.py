@@ -60,14 +60,17 @@ def evaluate(
         with_labels=True,
     )
     truth, predicted = dataset.Y, trained.predict(dataset)
-    positive = _positives(truth, predicted, trained.classes)
+    two_valued, positive = _positives(truth, predicted, trained.classes)
     measures = {
         "microlabel_accuracy": microlabel_accuracy(truth, predicted),
         "multilabel_accuracy": multilabel_accuracy(truth, predicted),
-        "microlabel_f1": None if positive is None else microlabel_f1(*positive),
+        "microlabel_f1": microlabel_f1(*positive) if all(two_valued) else None,
     }
     right = (truth == predicted).mean(axis=0)
-    single = _label_measures(trained.label_names, right.tolist(), positive)
+    single = _label_measures(trained.label_names, right.tolist())
+    _add_measures(
+        [m for m, two in zip(single, two_valued, strict=True) if two], positive
+    )
     if json:
         facts: dict[str, Any] = {
             "n_samples": dataset.n_samples,
@@ -86,25 +89,26 @@ def evaluate(
 
 def _positives(
     truth: Any, predicted: Any, classes: Sequence[Any]
-) -> "Positives | None":
-    """Return which labels are on, or None if one has more than two values."""
+) -> "tuple[list[bool], Positives]":
+    """Tell which labels have two values at most, and which of these are on."""
     from spanforest.diagnostics import Positives
 
     values = [set(known.tolist()) for known in classes]
-    seen = [
-        known | set(column.tolist())
+    two_valued = [
+        len(known | set(column.tolist())) <= 2
         for known, column in zip(values, truth.T, strict=True)
     ]
-    if any(len(both) > 2 for both in seen):
-        return None
-    return Positives.of(truth, predicted, values)
+    known = [known for known, two in zip(values, two_valued, strict=True) if two]
+    return two_valued, Positives.of(
+        truth[:, two_valued], predicted[:, two_valued], known
+    )
 
 
 def _label_measures(
-    names: Sequence[str], accuracy: Sequence[float], positive: "Positives | None"
+    names: Sequence[str], accuracy: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """Return measures of every label; None where one is not defined."""
-    labels: list[dict[str, Any]] = [
+    """Return what is measured of every label, with None for all but the accuracy."""
+    return [
         {
             "name": name,
             "n_true": None,
@@ -114,8 +118,10 @@ def _label_measures(
         }
         for name, share in zip(names, accuracy, strict=True)
     ]
-    if positive is None:
-        return labels
+
+
+def _add_measures(labels: list[dict[str, Any]], positive: "Positives") -> None:
+    """Fill in the measures of labels with two values; None where one is not defined."""
     measures = positive.measures()
     for j, label in enumerate(labels):
         label["n_true"] = int(positive.truth[:, j].sum())
@@ -123,7 +129,6 @@ def _label_measures(
         for name in ("precision", "recall", "f1"):
             share = float(getattr(measures, name)[j])
             label[name] = None if isnan(share) else share
-    return labels
 
 
 def _print_labels(labels: list[dict[str, Any]]) -> None:

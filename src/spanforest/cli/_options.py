@@ -63,7 +63,11 @@ DropOption = Annotated[
 ]
 FormatOption = Annotated[
     Format | None,
-    typer.Option(help="Format of DATA, if its name does not tell.", show_default=False),
+    typer.Option(
+        help="Format of DATA, if its name does not tell; for the standard input (-), "
+        "csv or tsv.",
+        show_default=False,
+    ),
 ]
 DataHomeOption = Annotated[
     Path | None,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
 # What suits a kernel. Linear training on features of any size takes hundreds of passes,
-# on examples of unit length twenty; gamma = 1 / number of features is for the others.
+# on examples of unit length twenty.
 _DEFAULT_SCALES = {
     "linear": Scale.unit,
     "rbf": Scale.standard,
@@ -27,6 +27,13 @@ def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
     if dataset.X is None and scale is not Scale.none:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features.", "--scale"
+        )
+    X: Any = dataset.X
+    if scale is Scale.tfidf and (X < 0).sum():
+        raise bad_option(
+            f"tfidf is for counts of words, none of them negative; some features of "
+            f"{dataset.name} are. Say standard or unit.",
+            "--scale",
         )
     return scale
 

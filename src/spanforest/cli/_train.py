@@ -70,6 +70,7 @@ def train(
         fills_gaps=missing is not Missing.refuse,
     )
     kernel_name = _choose_kernel(dataset, kernel)
+    scale = choose_scale(dataset, scale, kernel_name)
     classifier = RandomGraphEnsembleClassifier(
         n_estimators=trees or (50 if is_random else 1),
         aggregation=aggregation.value,
@@ -86,12 +87,17 @@ def train(
         verbose=1,
         n_jobs=jobs,
     )
-    steps = preprocessing(dataset, choose_scale(dataset, scale, kernel_name), missing)
+    steps = preprocessing(dataset, scale, missing)
     start = time.perf_counter()
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
     save(model, output)
     typer.echo(f"{output}: {_summary(classifier, dataset, seconds)}")
+    if n_missing := int(dataset.missing_labels.sum()):
+        typer.echo(
+            f"{n_missing} of {dataset.Y.size} labels are missing in {data}; nothing "
+            "was learnt from them."
+        )
 
 
 def _check_model_file(output: Path, *inputs: str) -> None:
@@ -126,7 +132,7 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
 
     X = dataset.K if dataset.X is None else dataset.X
     names = tuple(map(str, dataset.feature_names)) or None
-    labels = pandas.DataFrame(dataset.Y, columns=list(dataset.label_names))
+    labels = pandas.DataFrame(_known_labels(dataset), columns=list(dataset.label_names))
     model = Pipeline([*steps, ("classifier", classifier)])
     inputs = named_matrix(X, names)
     model.fit(inputs, labels)
@@ -137,6 +143,17 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
         model.sparse_feature_names_ = names
     keep_summary(model, inputs, labels)
     return model
+
+
+def _known_labels(dataset: "Dataset") -> Any:
+    """Return labels of which only NaN would make floats, in predictions too."""
+    missing = dataset.missing_labels
+    if dataset.Y.dtype.kind != "f" or not missing.any():
+        return dataset.Y
+    Y = dataset.Y.astype(object)
+    Y[~missing] = dataset.Y[~missing].astype(int)
+    Y[missing] = None
+    return Y
 
 
 def _read_graph(graph: str) -> str | list[list[str]]:

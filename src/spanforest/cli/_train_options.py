@@ -91,7 +91,9 @@ GammaOption = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Scale of rbf and poly; by default 1 / number of features.",
+        help="Scale of rbf and poly. By default, for rbf, one over the median of "
+        "the squared distances between examples; for poly, over the number of "
+        "features.",
         show_default=False,
     ),
 ]

@@ -1,10 +1,13 @@
 """What a data set is, and what to leave out of one."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from spanforest.metrics import find_missing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -12,7 +15,7 @@ class Dataset:
     """Examples with their labels; either features `X` or a kernel matrix `K`."""
 
     name: str
-    Y: NDArray[np.int_]  # (n_samples, n_labels)
+    Y: NDArray[Any]  # (n_samples, n_labels); NaN, or None beside text, if not known
     X: NDArray[np.float64] | sparse.csr_array | None = None  # (n_samples, n_features)
     K: NDArray[np.float64] | None = None  # (n_samples, n_samples)
     feature_names: tuple[str, ...] = ()
@@ -37,6 +40,11 @@ class Dataset:
     def n_labels(self) -> int:
         """Number of labels."""
         return self.Y.shape[1]
+
+    @property
+    def missing_labels(self) -> NDArray[np.bool_]:
+        """Which labels are not known, of shape (n_samples, n_labels)."""
+        return find_missing(self.Y)
 
     @property
     def n_features(self) -> int:
@@ -89,7 +97,11 @@ def drop_degenerate(dataset: Dataset) -> Dataset:
     else:
         rows = np.ones(len(Y), dtype=bool)
     Y = Y[rows]
-    labels = (Y[:1] != Y).any(axis=0)
+    known = ~find_missing(Y)
+    labels = np.array(
+        [(y[seen] != y[seen][:1]).any() for y, seen in zip(Y.T, known.T, strict=True)],
+        dtype=bool,
+    )
     if rows.all() and labels.all():
         return dataset
     names = np.array(dataset.label_names, dtype=object)

@@ -16,6 +16,7 @@ from scipy import sparse
 from spanforest._files import line_of_example
 from spanforest.arff import Attribute, Relation, read_arff
 from spanforest.datasets._dataset import Dataset
+from spanforest.metrics import find_missing
 
 _WORDS = {"no": 0, "n": 0, "false": 0, "f": 0, "yes": 1, "y": 1, "true": 1, "t": 1}
 _NOT_AN_ARCHIVE = (  # what NumPy and zipfile raise for other or damaged files
@@ -57,7 +58,9 @@ def load_arff(
     -------
     dataset : Dataset
         Labels come in the order of `labels`, features in that of the file. `X` is a CSR
-        array if the file is sparse; missing features are NaN. `nominal_features` tells
+        array if the file is sparse; missing features are NaN. `Y` holds whole numbers,
+        of type float only if some labels are missing, which are NaN: estimators then
+        learn from the others. `nominal_features` tells
         the nominal features with more than two values, whose numbers have no meaning:
         scikit-learn's ``OneHotEncoder`` encodes them.
 
@@ -145,7 +148,8 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
     Returns
     -------
     dataset : Dataset
-        With the name of the file.
+        With the name of the file. `Y` is of type float, with NaN, only if some labels
+        are missing.
 
     Raises
     ------
@@ -183,12 +187,15 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
     X, K = _npz_inputs(arrays, path)
     shape: tuple[int, ...] = (K if X is None else X).shape  # type: ignore[union-attr]
     Y = arrays.get("Y", np.empty((*shape[:1], 0)))
-    if Y.dtype.kind not in "biu" and not np.isfinite(Y.astype(float)).all():
-        raise ValueError(
-            f"{path}: Y must hold whole numbers; found NaN or infinity. Labels that "
-            "are not observed can be passed to fit as NaN, but not kept in such a file."
-        )
-    Y = Y.astype(int)
+    if Y.dtype.kind not in "biu":
+        Y = Y.astype(float)
+        if not (np.isnan(Y) | (np.rint(Y) == Y) & np.isfinite(Y)).all():
+            raise ValueError(
+                f"{path}: Y must hold whole numbers, or NaN for labels that were not "
+                "observed; found fractions or infinity."
+            )
+    if not find_missing(Y).any():
+        Y = Y.astype(int)
     n_samples = Y.shape[0] if Y.ndim == 2 else -1
     fits = K is None or not is_complete or shape == (n_samples, n_samples)
     if len(shape) != 2 or shape[0] != n_samples or not fits:
@@ -339,23 +346,23 @@ def _decode(
     return decoded
 
 
-def _label_matrix(
-    relation: Relation, columns: list[int], path: str
-) -> NDArray[np.int_]:
+def _label_matrix(relation: Relation, columns: list[int], path: str) -> NDArray[Any]:
+    """Give the labels as whole numbers; as floats, with NaN, if some are missing."""
     Y = _numbers(relation, columns)
     Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
-    whole = (np.rint(Y) == Y) & (np.abs(Y) < 2**31)  # False for NaN
-    if not whole.all():
-        i, j = np.argwhere(~whole)[0]
+    missing = np.isnan(Y)
+    whole = (np.rint(Y) == Y) & (np.abs(Y) < 2**31)
+    if not (whole | missing).all():
+        i, j = np.argwhere(~(whole | missing))[0]
         name = relation.attributes[columns[j]].name
         line = line_of_example(Path(path), i, header_end="@data")
         place = f"example {i} (from 0)" if line is None else f"line {line}"
         raise ValueError(
-            f"{path}: labels must be whole numbers or categories, none missing; the "
-            f"label {name!r} in {place} is {Y[i, j]}. Drop the label, or remove such "
-            "examples from the file."
+            f"{path}: labels must be whole numbers or categories; the label {name!r} "
+            f"in {place} is {Y[i, j]}. Drop the label, or remove such examples from "
+            "the file."
         )
-    return Y.astype(int)
+    return Y if missing.any() else Y.astype(int)
 
 
 def _npz_inputs(

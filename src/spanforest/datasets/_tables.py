@@ -52,7 +52,9 @@ def load_csv(
     -------
     dataset : Dataset
         Missing features are NaN. `Y` holds whole numbers, or objects if the values of a
-        label are text.
+        label are text. Cells without a label (empty, or NA, as pandas reads it) are
+        NaN in a `Y` that is of type float only for that, and None beside text:
+        estimators then learn from the others.
 
     Raises
     ------
@@ -102,6 +104,7 @@ def load_csv(
             f"first one with the names of the columns; {_one_line(error)}."
         ) from error
     _check_header(list(frame.columns), path)
+    _check_separator(list(frame.columns), path, separator)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
     return _split(_Table(frame, path, separator), labels, features, drop)
@@ -302,6 +305,17 @@ def _check_header(names: list[str], path: str) -> None:
         )
 
 
+def _check_separator(names: list[str], path: str, separator: str) -> None:
+    """Refuse one column whose name has what elsewhere stands between columns."""
+    found = [mark for mark in ";\t,|" if mark in names[0] and mark != separator]
+    if len(names) == 1 and found:
+        raise ValueError(
+            f"{path}: expected {separator!r} between the columns; found one column, "
+            f"{names[0][:60]!r}. Pass separator={found[0]!r}, or write the file with "
+            f"{separator!r}."
+        )
+
+
 class _Table(NamedTuple):
     """A data frame and the file it comes from."""
 
@@ -402,35 +416,39 @@ def _first_word(column: Any) -> Any:
 
 
 def _label_matrix(table: _Table, names: list[str]) -> NDArray[Any]:
-    """Give the labels as whole numbers, or as objects if some are text."""
-    columns = [_label_column(table, name) for name in names]
+    """Give the labels as whole numbers, or as objects if some are text.
+
+    What is missing is NaN, and makes the numbers floats, or None among objects.
+    """
+    known = table.frame[names].notna().to_numpy()
+    columns = [
+        _label_column(table, name, np.flatnonzero(seen))
+        for name, seen in zip(names, known.T, strict=True)
+    ]
     is_text = any(column.dtype.kind == "O" for column in columns)
-    Y = np.empty((len(table.frame), len(names)), dtype=object if is_text else int)
+    dtype = object if is_text else int if known.all() else float
+    Y = np.full(known.shape, None if is_text else 0, dtype=dtype)
     for j, column in enumerate(columns):
-        Y[:, j] = column
+        Y[known[:, j], j] = column
+    if dtype is float:
+        Y[~known] = np.nan
     return Y
 
 
-def _label_column(table: _Table, name: str) -> NDArray[Any]:
+def _label_column(table: _Table, name: str, rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Give the labels in some rows of a column, none of them missing."""
     from pandas.api.types import is_numeric_dtype
 
-    column = table.frame[name]
-    missing = np.flatnonzero(column.isna())
-    if len(missing):
-        raise ValueError(
-            f"{table.path}: labels must be fully observed; "
-            f"{table.cell(name, missing[0])} is missing. Fill such cells, or remove "
-            "such rows."
-        )
+    column = table.frame[name].iloc[rows].infer_objects()  # gaps make truth values so
     if not is_numeric_dtype(column.dtype):
         return column.astype(object).map(str).to_numpy(dtype=object)
     numbers = column.to_numpy(dtype=np.float64)
     fractions = np.flatnonzero((numbers % 1 != 0) | (np.abs(numbers) > 2**53))
     if len(fractions):
-        row = fractions[0]
+        cell = table.cell(name, rows[fractions[0]])
         raise ValueError(
-            f"{table.path}: labels must be whole numbers or text; "
-            f"{table.cell(name, row)} is {numbers[row]:g}. Is it a feature?"
+            f"{table.path}: labels must be whole numbers or text; {cell} is "
+            f"{numbers[fractions[0]]:g}. Is it a feature?"
         )
     return numbers.astype(int)
 

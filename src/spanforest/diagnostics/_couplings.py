@@ -72,7 +72,8 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Examples to average over, as for `predict`.
     Y : array-like, DataFrame or sparse matrix of shape (n, n_labels), optional
-        Labels to take the frequencies from; by default those predicted for X.
+        Labels to take the frequencies from, as far as they are known; by default those
+        predicted for X.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     [True, False]
     """
     model, X = fitted_model(model, X)
-    codes = codes_of(model, model.predict(X) if Y is None else Y)
+    codes = codes_of(model, model.predict(X) if Y is None else Y, allow_missing=True)
     factors = factors_of(model)
     total, n_samples = np.zeros(factors.n_cells), 0
     for basis in model._bases(X):
@@ -99,7 +100,7 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     edges = factors.graph.edges
     tables = np.split(total / n_samples, factors.arrays.factor["offset"][1:])
     shares = [
-        np.bincount(column, minlength=n) / len(column)
+        np.bincount(column[column >= 0], minlength=n) / (column >= 0).sum()
         for column, n in zip(codes.T, factors.n_values, strict=True)
     ]
     strength = [
@@ -229,7 +230,7 @@ def label_frequencies(Y: Any) -> NDArray[np.float64]:
     ----------
     Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
         Labels. Of labels with other values than 0 and 1, all values but the lowest
-        count as having it.
+        count as having it. NaN and None are not known, and do not count.
 
     Returns
     -------
@@ -242,4 +243,4 @@ def label_frequencies(Y: Any) -> NDArray[np.float64]:
     >>> label_frequencies([[1, 0, 2], [1, 1, 0]]).tolist()
     [1.0, 0.5, 0.5]
     """
-    return positives(Y).mean(axis=0)
+    return np.asarray(positives(Y).mean(axis=0))

@@ -136,9 +136,15 @@ def factors_of(model: Any) -> FactorGraph:
     return model._factors
 
 
-def codes_of(model: GraphClassifier, Y: Any) -> NDArray[np.int32]:
-    """Return the codes that the values of Y had in training."""
-    codes, coding = read_labels(in_training_order(model, Y))
+def codes_of(
+    model: GraphClassifier, Y: Any, *, allow_missing: bool = False
+) -> NDArray[np.int32]:
+    """Return the codes that the values of Y had in training, -1 where not observed."""
+    codes, coding = read_labels(
+        in_training_order(model, Y),
+        allow_missing=allow_missing,
+        missing_label=model.missing_label,
+    )
     known = model._coding.classes
     if len(known) != codes.shape[1]:
         raise ValueError(
@@ -152,7 +158,7 @@ def codes_of(model: GraphClassifier, Y: Any) -> NDArray[np.int32]:
                 f"label {j} takes the value {strange[0]!r}, which did not occur in "
                 "training and has no score. Leave these examples out."
             )
-        translation = np.array([code[value] for value in values.tolist()])
+        translation = np.array([*(code[value] for value in values.tolist()), -1])
         codes[:, j] = translation[codes[:, j]]
     return codes
 
@@ -165,16 +171,16 @@ def in_training_order(model: Any, Y: Any) -> Any:
     return model._in_training_order(Y)
 
 
-def positives(Y: Any) -> NDArray[np.bool_]:
-    """Return which labels are on: 1, or any value but the lowest."""
-    codes, coding = read_labels(Y)
+def positives(Y: Any) -> np.ma.MaskedArray:
+    """Return which labels are on: 1, or any value but the lowest; masked if unknown."""
+    codes, coding = read_labels(Y, allow_missing=True)
     columns = []
     for column, values in zip(codes.T, coding.classes, strict=True):
         is_on = np.arange(len(values)) > 0
         if set(values.tolist()) <= {0, 1}:
             is_on = values.astype(bool)  # a label that is always on has one value too
         columns.append(is_on[column])
-    return np.column_stack(columns)
+    return np.ma.masked_array(np.column_stack(columns), codes < 0)
 
 
 def names_of(model: Any, names: Sequence[str] | None) -> list[str]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.preprocessing import StandardScaler
 
+from spanforest._parallel import Workers
 from spanforest._training import TrainingSet, warn_not_converged
 from spanforest._validation import (
     LabelCoding,
@@ -22,13 +22,12 @@ from spanforest._validation import (
     seed_sequence,
 )
 from spanforest.ensemble import RandomGraphEnsembleClassifier
-from spanforest.kernels import KernelSpec
+from spanforest.kernels import HAVE_GAMMA, KernelSpec, median_gamma
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
-from spanforest.tuning._search import Grid, Judge, Search, Table, Workers, cv_results
+from spanforest.tuning._search import Grid, Judge, Search, Table, cv_results
 
 GAMMAS = (0.5, 1.0, 2.0)
-HAVE_GAMMA = ("poly", "rbf")
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
 SEARCH_PASSES = 50  # nor do more passes, where even these do not reach it
 
@@ -60,8 +59,8 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         "precomputed" can only stand alone.
     gammas : sequence of float, optional
         Scales of "rbf" and "poly" to choose from, as multiples of one that is found in
-        the data: with 1, half the mean squared distance between two examples (for
-        "poly", the mean squared length of an example) becomes 1. By default 0.5, 1, 2.
+        the data: with 1, the median of the squared distances between examples (for
+        "poly", their mean squared length) becomes 1. By default 0.5, 1, 2.
     degree, coef0, kernel_params, normalize_kernel
         As in `MMCRFClassifier`, the same for all kernels that have them.
     Cs : sequence of float, default=(0.3, 1, 3, 10)
@@ -376,19 +375,18 @@ def as_list(name: str, values: Any) -> list[Any]:
 def gamma_unit(kernel: str, X: Any) -> float:
     """Return the gamma with which a typical size of the examples becomes 1.
 
-    For "rbf" this is half the mean squared distance between two of them (the sum of the
-    variances of the features), for "poly" the mean squared length.
+    For "rbf" this is the median squared distance between two of them, for "poly" the
+    mean squared length.
 
     Examples
     --------
     >>> gamma_unit("rbf", np.array([[1.0, 5.0], [3.0, 9.0]]))
-    0.2
+    0.05
     """
     if kernel == "rbf":
-        size = StandardScaler(with_mean=False).fit(X).var_.sum()
-    else:
-        values = X.data if sparse.issparse(X) else X
-        size = np.square(values, dtype=np.float64).sum() / X.shape[0]
+        return median_gamma(X)
+    values = X.data if sparse.issparse(X) else X
+    size = np.square(values, dtype=np.float64).sum() / X.shape[0]
     return float(1.0 / size) if size > 0.0 else 1.0
 
 

@@ -7,12 +7,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from spanforest._blas import single_blas_thread
-from spanforest._progress import track
+from spanforest._parallel import Workers
 from spanforest._training import Settings, TrainingSet, factors_for, learn_path
 from spanforest._validation import LabelCoding, check_number, check_option
 from spanforest.ensemble import Plan, combine
@@ -97,28 +97,17 @@ class Table(NamedTuple):
         return float(_stacked([self.scores]).mean(axis=1).max())
 
 
-class Workers(NamedTuple):
-    """How tasks are run."""
-
-    n_jobs: int | None
-    verbose: bool
-
-    def run(self, tasks: list[Any], what: str) -> list[Any]:
-        """Run tasks by joblib, in threads unless it was told otherwise."""
-        parallel = Parallel(
-            n_jobs=self.n_jobs,
-            prefer="threads",
-            return_as="generator" if self.verbose else "list",
-        )
-        return list(track(parallel(tasks), len(tasks), what, verbose=self.verbose))
-
-
 class Fold(NamedTuple):
     """A fold with one kernel: codes are numbered anew by what its training part has."""
 
     data: TrainingSet
     basis: Any  # of the test part
     values: list[NDArray[np.integer]]  # per label: the code in all data of each code
+
+    @property
+    def arrays(self) -> tuple[Any, NDArray[np.int32], Any]:
+        """The basis and the codes of the training part, the basis of the test part."""
+        return self.data.basis, self.data.Y, self.basis
 
     def decode(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes that all data have for predicted codes."""
@@ -144,12 +133,14 @@ class Search(NamedTuple):
         names = self.judge.coding.names
         tasks = [
             delayed(scores_along_path)(
-                fold.data, fold.basis, Path(spec, seed, names, setting, self.grid.Cs)
+                *fold.arrays,
+                Path(data.is_kernel, spec, seed, names, setting, self.grid.Cs),
             )
             for fold, setting in product(folds, settings)
             for spec, seed in zip(specs, seeds, strict=True)
         ]
-        paths = self.workers.run(tasks, what)
+        shared = [array for fold in folds for array in fold.arrays]
+        paths = self.workers.run(tasks, what, shared)
         n = len(specs)
         ensembles = [paths[i : i + n] for i in range(0, len(paths), n)]
         return self._score(folds, ensembles)
@@ -166,7 +157,7 @@ class Search(NamedTuple):
             for members in ensembles
             for c in range(n_Cs)
         ]
-        predictions = self.workers.run(tasks, "scores")
+        predictions = self.workers.run(tasks, "scores", ())
         scores = []
         for i, (codes, _) in enumerate(predictions):
             f = i // (n_losses * n_Cs)
@@ -207,6 +198,7 @@ def cut(data: TrainingSet, train: NDArray[np.intp], test: NDArray[np.intp]) -> F
 class Path(NamedTuple):
     """What one member does: learn with every C, from small to large."""
 
+    is_kernel: bool  # what the bases are
     spec: Any  # what it draws its graph from
     seed: np.random.SeedSequence
     label_names: Any
@@ -222,15 +214,21 @@ class PathScores(NamedTuple):
     seconds: list[float]  # of training
 
 
-def scores_along_path(data: TrainingSet, basis: Any, path: Path) -> PathScores:
-    """Train a member as the ensemble would, but with one C after the other."""
+def scores_along_path(
+    basis: Any, Y: NDArray[np.int32], new: Any, path: Path
+) -> PathScores:
+    """Train a member as the ensemble would, but with one C after the other.
+
+    The arrays are arguments of their own, so that a cluster is sent them once.
+    """
+    data = TrainingSet(basis, Y, path.is_kernel)
     rng = np.random.default_rng(path.seed)
     graph = draw_graph(path.spec, data.Y, rng, path.label_names)
     factors = factors_for(data, graph)
     scores, seconds = [], []
     for found in learn_path(data, factors, rng, path.settings, path.Cs):
         with single_blas_thread():
-            scores.append(np.asarray(basis @ found.weights) + found.intercept)
+            scores.append(np.asarray(new @ found.weights) + found.intercept)
         seconds.append(float(found.seconds[-1]))
     return PathScores(factors, scores, seconds)
 
