@@ -31,7 +31,8 @@ def linear_rows():
     clf = MMCRFClassifier(max_iter=1000, random_state=0)
     peak = peak_of_fit(clf, X, data.Y)
     size_X = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    size_W, size_A = clf.coef_.nbytes, 8 * m * clf.coef_.shape[1]
+    n_coordinates = 2 * data.n_labels - 1  # of a tree over binary labels
+    size_W, size_A = clf.coef_.nbytes, 8 * m * n_coordinates
     least = size_X + size_W + size_A
     square = 8 * m * m
     return [
@@ -68,8 +69,11 @@ def kernel_rows():
         ["the same: peak of fit without K, 1 tree", f"{peaks[0] / MB:.0f} MB", "-"],
         [
             "the same: 5 trees, two workers",
-            f"{peaks[1] / MB:.0f} MB, {peaks[1] / K.nbytes:.2f} of K",
-            verdict(peaks[1] < K.nbytes, "no copy of K: below 1"),
+            f"{peaks[1] / MB:.0f} MB, {(peaks[1] - peaks[0]) / K.nbytes:.2f} of K more",
+            # half of K is a copy in single precision that all members share
+            verdict(
+                peaks[1] < peaks[0] + 0.5 * K.nbytes, "no copy per member: below 0.5"
+            ),
         ],
     ]
 
