@@ -26,9 +26,8 @@ except KeyError:  # a Numba without this option: then they are only slower
 summed = njit(**OPTIONS, fastmath=True)
 
 ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's
-NEGLIGIBLE = (
-    1e-14  # what is smaller, relative to its terms, is a rounding error of zero
-)
+NEGLIGIBLE = 1e-14  # relative to its terms; less than that is zero but for rounding
+EMPTY = 1e-12  # the same of cells, which are differences of sums over many epochs
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 TIE = 1e-12  # relative; closer scores are tied, so that rounding decides nothing
 TRAINING_SWEEPS = 20  # of message passing, per step on a graph with cycles
@@ -934,7 +933,7 @@ def _load_marginals(dual_row, problem, true_cells, marginals):
     for c in range(dual_row.shape[0]):
         largest = max(largest, abs(dual_row[c]))
     for c in range(marginals.shape[0]):
-        if marginals[c] < NEGLIGIBLE * largest:
+        if marginals[c] < EMPTY * largest:
             marginals[c] = 0.0
 
 
@@ -943,12 +942,17 @@ def _store_shift(shift, problem, dual_row, change):
     """Subtract a change of marginals from dual_row, and write what was added to it.
 
     The marginals themselves would do, but for rounding: beside a large C they say
-    nothing of a small A.
+    nothing of a small A. What comes back to zero does so exactly, or a rest would pass
+    for mass, of which a step can move no more than there is.
     """
     _contract(problem.coordinates, shift, change)
     for c in range(change.shape[0]):
-        change[c] = -change[c]
-        dual_row[c] += change[c]
+        before = dual_row[c]
+        after = before - change[c]
+        if abs(after) < EMPTY * abs(before):
+            after = 0.0
+        dual_row[c] = after
+        change[c] = after - before
 
 
 @inlined
@@ -1080,7 +1084,7 @@ def _pairwise_visit(i, scores, marginals, problem, norm, shift, work):
             scores[gone[m]] += length * norm
             marginals[new[m]] += length
             marginals[gone[m]] -= length
-            if marginals[gone[m]] < NEGLIGIBLE * length:
+            if marginals[gone[m]] < EMPTY * length:
                 marginals[gone[m]] = 0.0
         moved = True
     return first_top, moved
