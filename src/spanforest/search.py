@@ -175,30 +175,23 @@ class _List:
     def add_neighbours(self, factors: FactorGraph, row: NDArray[np.float64]) -> None:
         """Take in what differs by one label from a labelling of the list.
 
-        And what differs by one label from that, as long as the list gets better, but
-        from no more than k labellings.
+        The list is walked through once, and grows on the way.
         """
         label_of = np.repeat(np.arange(factors.n_labels), factors.n_values)
         margins = np.empty((1, len(label_of)))
-        seen: set[bytes] = set()
-        for _ in range(self.k):
-            fresh = (at for at, y in enumerate(self.labels) if y.tobytes() not in seen)
-            at = next(fresh, None)
-            if at is None:
-                return
+        at = 0
+        while at < len(self.labels):
             labels, score = self.labels[at], self.scores[at]
-            seen.add(labels.tobytes())
+            at += 1
             _compiled.flip_margins(row[None], factors.arrays, labels[None], margins)
             margins[0, factors.value_start + labels] = -np.inf
             values = score + margins[0]
             for c in np.argsort(-values, kind="stable")[: self.k]:
                 if values[c] <= self.threshold:
                     break
-                changed = labels.copy()
-                changed[label_of[c]] = c - factors.value_start[label_of[c]]
-                self.add(
-                    changed, _compiled.labelling_score(row, factors.arrays, changed)
-                )
+                new = labels.copy()
+                new[label_of[c]] = c - factors.value_start[label_of[c]]
+                self.add(new, _compiled.labelling_score(row, factors.arrays, new))
 
     @property
     def is_full(self) -> bool:
@@ -413,6 +406,8 @@ class _Search:
         _compiled.score_all(rest.scores, rest.arrays, values)
         self.n_edges += len(values) * rest.n_edges // 10  # far less than a message
         for place in np.argsort(-values, kind="stable")[: self.best.k]:
+            if values[place] + rest.constant <= self.best.threshold:
+                break
             labels = np.unravel_index(place, rest.n_values) if len(values) > 1 else ()
             self._list(part, np.array(labels, dtype=np.intp))
 
