@@ -268,31 +268,43 @@ def _best_sums(ours, theirs, score, first, second):
 
 
 @compiled
-def forest_k_best(scores, g, labels, best):
+def list_work(g, k):
+    """Return the buffers of `forest_k_best`: lists, and how they were put together.
+
+    The latter is, per step and value of the parent: place in the parent's list before,
+    and what the child's part is, as place in the last two, a value and a rank.
+    """
+    n_steps = g.branch.shape[0] + g.root.shape[0]
+    shape = (n_steps, g.label["n_values"].max(), k)
+    return (
+        np.empty((g.label["n_values"].sum(), k)),
+        np.empty(shape, dtype=np.int32),
+        np.empty(shape, dtype=np.int32),
+        np.empty(shape, dtype=np.int32),
+        np.empty(shape, dtype=np.int32),
+    )
+
+
+@compiled
+def forest_k_best(scores, g, work, labels, best):
     """Write the highest-scoring labellings into `labels` and their scores into `best`.
 
     Shapes: scores (n_cells,), labels (k, n_labels), best (k,) descending, -inf beyond
     the number of labellings. Every label and value keeps a list of the k best
     labellings of its subtree, each as places in the lists it was put together from.
     A branch costs O(k log k) for each value of its parent, plus O(k) for each pair of
-    values of its ends; the labellings are read off in O(k n_labels).
+    values of its ends; the labellings are read off in O(k n_labels). `work` is from
+    `list_work`.
     """
     k, n_branches = best.shape[0], g.branch.shape[0]
-    n_steps = n_branches + g.root.shape[0]
-    lists = np.full((g.label["n_values"].sum(), k), -np.inf)
+    lists, before, part, value, rank = work
+    lists[:] = -np.inf
     lists[:, 0] = 0.0
     for f in range(g.incident.shape[0] // 2, g.factor.shape[0]):  # the unary factors
         factor = g.factor[f]
         start = g.label[factor["first"]]["start"]
         for a in range(factor["n_cells"]):
             lists[start + a, 0] = scores[factor["offset"] + a]
-    # per step and value of the parent: place in the parent's list before, and what the
-    # child's part is: place in `value` and `rank`
-    widest = g.label["n_values"].max()
-    before = np.empty((n_steps, widest, k), dtype=np.int64)
-    part = np.empty((n_steps, widest, k), dtype=np.int64)
-    value = np.empty((n_steps, widest, k), dtype=np.int64)
-    rank = np.empty((n_steps, widest, k), dtype=np.int64)
     of_child, merged = np.empty(k), np.empty(k)
     for e in range(n_branches - 1, -1, -1):  # leaves first
         branch = g.branch[e]
@@ -339,8 +351,9 @@ def forest_k_best(scores, g, labels, best):
 @compiled
 def forest_k_best_rows(scores, g, labels, best):
     """Apply `forest_k_best` to every row of scores."""
+    work = list_work(g, best.shape[1])
     for i in range(scores.shape[0]):
-        forest_k_best(scores[i], g, labels[i], best[i])
+        forest_k_best(scores[i], g, work, labels[i], best[i])
 
 
 @compiled
