@@ -99,11 +99,26 @@ def test_the_time_for_an_example_can_be_limited():
     assert (soon.bound >= late.bound - 1e-9).all()
 
 
+def test_the_time_for_a_list_can_be_limited():
+    X, Y = noisy_problem(n_samples=40, n_labels=16)
+    model = RandomGraphEnsembleClassifier(40, C=100, max_iter=5, random_state=0).fit(
+        X, Y
+    )
+    X, _ = noisy_problem(n_samples=10, seed=1)
+    soon, late = model.predict_topk(X, 20, seconds=1e-9), model.predict_topk(X, 20)
+    assert late.proven.all()
+    assert not soon.proven.all()
+    assert (soon.scores <= late.scores + 1e-9).all()
+    assert (soon.bound >= late.bound - 1e-9).all()
+
+
 @pytest.mark.parametrize("seconds", [0, -1, "soon", np.nan])
 def test_a_limit_must_be_a_positive_number(seconds):
     model = MODELS["tree"]().fit(*noisy_problem())
     with pytest.raises(ValueError, match="seconds"):
         model.predict_certified([[0.0] * 5], seconds=seconds)
+    with pytest.raises(ValueError, match="seconds"):
+        model.predict_topk([[0.0] * 5], seconds=seconds)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "all"])

@@ -1,8 +1,10 @@
 """Branch and bound: what exhaustive search finds, with a proof."""
 
 import itertools
+from contextlib import contextmanager
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -12,7 +14,7 @@ from spanforest import _compiled, inference, search
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import exhaustive_search, score_labels, tree_reweighted
-from spanforest.search import Limits, Seeds, decode_exactly, k_best
+from spanforest.search import Limits, decode_exactly, k_best
 
 
 def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
@@ -24,9 +26,13 @@ def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
     return factors, np.round(scores) if ties else scores
 
 
-def without_short_cut(monkeypatch):
-    """Let small problems go to the search, not to a trial of all labellings."""
-    monkeypatch.setattr(inference, "FEW_LABELLINGS", 0)
+@contextmanager
+def no_short_cuts():
+    """Let small problems go to the search, and small parts be searched to the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inference, "FEW_LABELLINGS", 0)
+        patch.setattr(search, "FEW_LABELLINGS", 1)
+        yield
 
 
 @given(
@@ -37,15 +43,12 @@ def without_short_cut(monkeypatch):
     density=st.sampled_from([0.5, 1.0]),
 )
 @settings(deadline=None, max_examples=100)
+@no_short_cuts()
 def test_the_search_reaches_the_exhaustive_maximum_and_proves_it(
     n_labels, n_values, seed, ties, density
 ):
     factors, scores = random_problem(n_labels, n_values, seed, ties, density)
-    few, inference.FEW_LABELLINGS = inference.FEW_LABELLINGS, 0
-    try:
-        found = decode_exactly(factors, scores)
-    finally:
-        inference.FEW_LABELLINGS = few
+    found = decode_exactly(factors, scores)
 
     assert_allclose(found.score, exhaustive_search(factors, scores).score)
     assert_allclose(found.score, score_labels(factors, scores, found.labels))
@@ -67,8 +70,8 @@ def test_thirteen_labels_are_beyond_the_trial_of_all_labellings():
     assert_allclose(found.score, exhaustive_search(factors, scores).score)
 
 
-def test_within_any_limit_the_score_is_reached_and_the_bound_holds(monkeypatch):
-    without_short_cut(monkeypatch)
+@no_short_cuts()
+def test_within_any_limit_the_score_is_reached_and_the_bound_holds():
     factors, scores = random_problem(10, 2, seed=2)
     best = exhaustive_search(factors, scores).score
     last = decode_exactly(factors, scores, Limits(n_edges=0))
@@ -83,8 +86,8 @@ def test_within_any_limit_the_score_is_reached_and_the_bound_holds(monkeypatch):
     assert last.proven.all()
 
 
-def test_no_time_is_a_limit(monkeypatch):
-    without_short_cut(monkeypatch)
+@no_short_cuts()
+def test_no_time_is_a_limit():
     factors, scores = random_problem(10, 2, seed=2)
     found = decode_exactly(factors, scores, Limits(seconds=1e-9))
     start = tree_reweighted(factors, scores)
@@ -92,8 +95,8 @@ def test_no_time_is_a_limit(monkeypatch):
     assert not found.proven.all()
 
 
-def test_two_searches_give_the_same_labels(monkeypatch):
-    without_short_cut(monkeypatch)
+@no_short_cuts()
+def test_two_searches_give_the_same_labels():
     factors, scores = random_problem(9, 3, seed=4, ties=True)
     one, two = (decode_exactly(factors, scores) for _ in range(2))
     assert (one.labels == two.labels).all()
@@ -138,40 +141,192 @@ def test_lists_on_forests_are_the_best_of_all_labellings(problem, k):
     check_lists(factors, scores, k_best(factors, scores, k), k)
 
 
-@given(
-    problem=problems(st.just(random_graph), max_labels=6, extra_unary=True),
-    k=st.integers(1, 12),
-    seeded=st.booleans(),
-)
+loopy_problems = problems(st.just(random_graph), max_labels=6, extra_unary=True)
+
+
+@given(problem=loopy_problems, k=st.integers(1, 12))
 @settings(deadline=None, max_examples=60)
-def test_lists_on_any_graph_are_the_best_of_all_labellings(problem, k, seeded):
+def test_lists_on_any_graph_are_the_best_of_all_labellings(problem, k):
     factors, scores = problem
-    seeds = None
-    if seeded:
-        rng = np.random.default_rng(0)
-        labels = rng.integers(0, factors.n_values, (len(scores), 4, factors.n_labels))
-        seeds = Seeds(labels, np.full(len(scores), np.inf))
-    check_lists(factors, scores, k_best(factors, scores, k, seeds), k)
+    check_lists(factors, scores, k_best(factors, scores, k), k)
 
 
-def test_a_list_cut_short_says_which_places_are_proven():
-    factors, scores = random_problem(10, 2, seed=2)
-    found = k_best(factors, scores, 8, limits=Limits(n_edges=2000))
+@given(problem=loopy_problems, k=st.integers(1, 40))
+@settings(deadline=None, max_examples=100)
+@no_short_cuts()
+def test_so_are_lists_whose_every_part_was_searched(problem, k):
+    factors, scores = problem
+    check_lists(factors, scores, k_best(factors, scores, k), k)
+
+
+@given(
+    problem=loopy_problems,
+    k=st.integers(1, 12),
+    n_edges=st.sampled_from([0, 20, 50, 100, 200, 500]),
+)
+@settings(deadline=None, max_examples=100)
+@no_short_cuts()
+def test_a_search_cut_short_claims_nothing_that_is_not_so(problem, k, n_edges):
+    factors, scores = problem
+    found = k_best(factors, scores, k, Limits(n_edges))
     for i, row in enumerate(scores):
-        _, truth = all_labellings(factors, row)
+        Y, truth = all_labellings(factors, row)
+        listed = {tuple(labels) for labels in found.labels[i]}
+        values = score_labels(factors, np.tile(row, (len(Y), 1)), Y)
+        outside = [v for y, v in zip(Y, values, strict=True) if tuple(y) not in listed]
+        assert found.bound[i] >= max(outside, default=-np.inf) - 1e-9
         sure = found.proven[i]
-        assert_allclose(found.scores[i][sure], truth[: len(sure)][sure])
-        assert found.bound[i] >= truth[sure.sum()] - 1e-9
-    assert not found.proven.all()
+        assert_allclose(found.scores[i][sure], truth[: len(sure)][sure], atol=1e-9)
 
 
-def test_seeds_that_reach_their_bound_need_no_search(monkeypatch):
-    factors, scores = random_problem(6, 2, seed=3)
-    Y = np.array(list(np.ndindex(*factors.n_values)))
-    everything = Seeds(np.tile(Y, (len(scores), 1, 1)), np.full(len(scores), -np.inf))
+def test_the_same_search_goes_further_with_a_larger_limit():
+    factors, scores = random_problem(12, 2, seed=2)
+    shares = [
+        k_best(factors, scores, 30, Limits(n_edges)).proven.mean()
+        for n_edges in (0, 10_000, 10**7)
+    ]
+    assert shares == sorted(shares)
+    assert shares[0] < 1.0
+    assert shares[-1] == 1.0
 
-    def fail(*args):
-        raise AssertionError("searched")
 
-    monkeypatch.setattr(search, "_search", fail)
-    check_lists(factors, scores, k_best(factors, scores, 5, everything), 5)
+def test_a_list_may_be_as_long_as_there_are_labellings():
+    factors, scores = random_problem(4, 3, seed=5, ties=True)
+    check_lists(factors, scores, k_best(factors, scores, 100), 100)
+
+
+def test_labels_with_one_value_and_graphs_in_pieces_have_lists():
+    edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]  # and 6, alone
+    factors = FactorGraph(LabelGraph(7, edges), [2, 1, 3, 2, 2, 1, 2])
+    scores = np.random.default_rng(0).normal(size=(3, factors.n_cells))
+    check_lists(factors, scores, k_best(factors, scores, 20), 20)
+
+
+# --- parts of a search -------------------------------------------------------------
+
+
+def some_alive(factors, rng):
+    """Confine labels to some of their values, at least one each."""
+    alive = rng.random(factors.n_values.sum()) < 0.6
+    alive[factors.value_start + rng.integers(0, factors.n_values)] = True
+    return alive
+
+
+def labellings_within(factors, alive):
+    choices = np.split(alive, factors.value_start[1:])
+    return np.array(list(itertools.product(*map(np.flatnonzero, choices))))
+
+
+def as_messages(factors, alive, rng):
+    """Messages of any kind for the free labels of a part: none are forbidden."""
+    counts = np.add.reduceat(alive.astype(int), factors.value_start)
+    free = (counts[factors.graph.edges] > 1).all(axis=1)
+    return rng.normal(size=counts[factors.graph.edges[free]].sum())
+
+
+@given(problem=loopy_problems, seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=100)
+def test_a_part_has_the_scores_of_the_whole(problem, seed):
+    factors, scores = problem
+    alive = some_alive(factors, np.random.default_rng(seed))
+    within = labellings_within(factors, alive)
+    for row in scores:
+        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
+        values = np.empty(len(within))
+        _compiled.score_all(part, left, values)
+        tiled = np.tile(row, (len(within), 1))
+        assert_allclose(
+            values + constant, score_labels(factors, tiled, within), atol=1e-9
+        )
+
+
+@given(
+    problem=loopy_problems,
+    seed=st.integers(0, 2**32 - 1),
+    n_sweeps=st.integers(1, 9),
+    target=st.sampled_from([-np.inf, 0.0]),
+)
+@settings(deadline=None, max_examples=200)
+def test_no_labelling_of_a_part_exceeds_its_bound_nor_its_values_caps(
+    problem, seed, n_sweeps, target
+):
+    factors, scores = problem
+    rng = np.random.default_rng(seed)
+    alive = some_alive(factors, rng)
+    within = labellings_within(factors, alive)
+    if len(within) == 1:
+        return
+    for row in scores:
+        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
+        messages = as_messages(factors, alive, rng)  # as if from an earlier part
+        labels = np.zeros(len(left.label), dtype=np.intp)
+        caps = np.empty(left.label["n_values"].sum())
+        stop = n_sweeps, target - constant, 0.0
+        score, bound, _ = _compiled.bound_part(part, left, stop, messages, labels, caps)
+        truth = score_labels(factors, np.tile(row, (len(within), 1)), within)
+        assert bound + constant >= truth.max() - 1e-9
+        assert score == pytest.approx(_compiled.labelling_score(part, left, labels))
+        counts = np.add.reduceat(alive.astype(int), factors.value_start)
+        is_free = alive & np.repeat(counts > 1, factors.n_values)
+        cells = factors.value_start + within
+        best = [truth[(cells == c).any(axis=1)].max() for c in np.flatnonzero(is_free)]
+        assert (caps + constant >= np.array(best) - 1e-9).all()
+
+
+def test_the_caps_of_the_best_values_meet_the_maximum_on_a_tree():
+    rng = np.random.default_rng(0)
+    factors = FactorGraph(LabelGraph(5, [(0, 1), (1, 2), (1, 3), (3, 4)]), [3] * 5)
+    scores = rng.normal(size=(1, factors.n_cells))
+    everything = np.ones(15, dtype=bool)
+    part, left, constant = _compiled.restrict(scores[0], factors.arrays, everything)
+    labels, caps = np.zeros(5, dtype=np.intp), np.empty(15)
+    messages = np.zeros(factors.n_messages)
+    stop = 200, -np.inf, 0.0
+    _compiled.bound_part(part, left, stop, messages, labels, caps)
+    truth = np.concatenate(inference.max_marginals(factors, scores), axis=1)[0]
+    assert (caps + constant >= truth - 1e-9).all()
+    is_best = np.isclose(truth, truth.max())
+    assert is_best.sum() == 5
+    assert_allclose((caps + constant)[is_best], truth.max())
+
+
+def test_messages_keep_their_edges_when_a_part_gets_smaller():
+    rng = np.random.default_rng(0)
+    factors, _ = random_problem(5, 3, seed=0)
+    large, small = np.ones(15, dtype=bool), np.ones(15, dtype=bool)
+    large[[1, 6, 7]] = False  # label 0 lost a value, label 2 all but one
+    small[[0, 1, 6, 7, 10]] = False  # label 0 is decided as well, label 3 lost a value
+    before = as_messages(factors, large, rng)
+    now = np.full(len(as_messages(factors, small, rng)), np.nan)
+
+    _compiled.carry_messages(factors.arrays, large, before, small, now)
+
+    def named(alive, messages):
+        names, counts = {}, np.add.reduceat(alive.astype(int), factors.value_start)
+        values = iter(messages)
+        for u, v in factors.graph.edges:
+            if counts[u] > 1 and counts[v] > 1:
+                for j in (u, v):
+                    for a in np.flatnonzero(alive[3 * j : 3 * j + 3]):
+                        names[u, v, j, a] = next(values)
+        return names
+
+    whole = named(large, before)
+    assert all(whole[key] == value for key, value in named(small, now).items())
+
+
+def test_a_part_that_begins_with_messages_needs_fewer_sweeps():
+    rng = np.random.default_rng(1)
+    pairs = list(itertools.combinations(range(30), 2))
+    factors = FactorGraph(LabelGraph(30, pairs), [2] * 30, np.arange(30))
+    row = rng.normal(size=factors.n_cells) * 0.2
+    row[-60:] *= 20
+    everything = np.ones(60, dtype=bool)
+    part, left, _ = _compiled.restrict(row, factors.arrays, everything)
+    labels, caps = np.zeros(30, dtype=np.intp), np.empty(60)
+    stop = 200, -np.inf, 0.0
+    messages = np.zeros(factors.n_messages)
+    _, bound, cold = _compiled.bound_part(part, left, stop, messages, labels, caps)
+    _, again, warm = _compiled.bound_part(part, left, stop, messages, labels, caps)
+    assert warm < cold
+    assert again <= bound + 1e-9

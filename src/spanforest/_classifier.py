@@ -33,7 +33,7 @@ from spanforest.kernels import (
 )
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
-from spanforest.search import Limits, TopLists, decode_exactly
+from spanforest.search import Limits, TopLists, decode_exactly, k_best
 
 CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
 DECODERS = ("certified", "max_product")
@@ -51,6 +51,12 @@ def _fits_probabilities(model: GraphClassifier) -> bool:
             "and call 'fit' again."
         )
     return True
+
+
+def _limits(seconds: float | None) -> Limits:
+    if seconds is None:
+        return Limits()
+    return Limits(sys.maxsize, check_number("seconds", seconds))
 
 
 def _is_one(value: Any) -> bool:
@@ -282,9 +288,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        limits = Limits()
-        if seconds is not None:
-            limits = Limits(sys.maxsize, check_number("seconds", seconds))
+        limits = _limits(seconds)
         factors = self._decoding_factors
         found = [
             decode_exactly(factors, self._scores(basis), limits)
@@ -293,8 +297,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         labels, score, bound = (np.concatenate(p) for p in zip(*found, strict=True))
         return Decoding(self._coding.decode(labels), score, bound)
 
-    def predict_topk(self, X: Any, k: int = 5) -> TopLists:
+    def predict_topk(
+        self, X: Any, k: int = 5, seconds: float | None = None
+    ) -> TopLists:
         """Predict the k label sets of highest score, best first.
+
+        On trees and forests every place is proven. On graphs with cycles, and so for an
+        ensemble, whose label sets are those of MAM, a search goes on until it has a
+        proof or comes to its limit.
 
         Parameters
         ----------
@@ -302,14 +312,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             Examples, or their kernel values with the training examples.
         k : int, default=5
             How many; all label sets if there are fewer.
+        seconds : float, optional
+            Longest search for one example. Without it the limit is a number of steps,
+            so that the same examples give the same result every time.
 
         Returns
         -------
         TopLists
             `labels` of shape (n_samples, k, n_labels), values as from `predict`; their
             `scores`; a `bound` that no other label set exceeds; and `proven`, which
-            tells the label sets that are certain to have their place. On trees and
-            forests all are.
+            tells the label sets that are certain to have their place.
 
         Examples
         --------
@@ -321,7 +333,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         k = check_count("k", k)
-        found = [self._top_lists(basis, k) for basis in self._bases(X)]
+        limits, factors = _limits(seconds), self._decoding_factors
+        found = [
+            k_best(factors, self._scores(basis), k, limits) for basis in self._bases(X)
+        ]
         labels, scores, bound = (np.concatenate(p) for p in zip(*found, strict=True))
         n, k, n_labels = labels.shape
         values = self._coding.decode(labels.reshape(n * k, n_labels))

@@ -223,60 +223,100 @@ def _best_entries(lists, start, extra, score, value, rank):
                 entry = lists[start + b, position[b]] + extra[b]
                 if entry > best:
                     best, chosen = entry, b
+        if best == -np.inf:
+            score[r:] = -np.inf
+            return
         score[r], value[r], rank[r] = best, chosen, position[chosen]
         position[chosen] += 1
+
+
+@compiled
+def _sift_down(heap, size, key):
+    """Move the first of a heap of indices, largest key first, to where it belongs."""
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and key[heap[child + 1]] > key[heap[child]]:
+            child += 1
+        if key[heap[child]] <= key[heap[at]]:
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
 
 
 @compiled
 def _best_sums(ours, theirs, score, first, second):
     """Fill `score` with the largest sums of an entry of either descending list.
 
-    `first` and `second` say of which. The sum of entries x and y has (x + 1)(y + 1) - 1
-    others that are no smaller: only few pairs need a look.
+    `first` and `second` say of which; -inf where none is left. A heap holds the best
+    sum not yet taken of every entry x of ours; x enters when the first sum of x - 1 has
+    been taken. Takes O(k log k) for lists of k entries.
     """
     k = score.shape[0]
-    n_pairs = 0
-    for x in range(k):
-        n_pairs += k // (x + 1)
-    sums = np.empty(n_pairs)
-    pairs = np.empty((n_pairs, 2), dtype=np.int64)
-    n = 0
-    for x in range(k):
-        for y in range(k // (x + 1)):
-            sums[n] = ours[x] + theirs[y]
-            pairs[n] = x, y
-            n += 1
-    order = np.argsort(-sums, kind="mergesort")
+    key = np.empty(k)
+    position = np.zeros(k, dtype=np.int64)
+    heap = np.empty(k, dtype=np.int64)
+    heap[0], key[0], size = 0, ours[0] + theirs[0], 1
     for r in range(k):
-        score[r] = sums[order[r]]
-        first[r], second[r] = pairs[order[r]]
+        x = heap[0]
+        if key[x] == -np.inf:
+            score[r:] = -np.inf
+            return
+        score[r], first[r], second[r] = key[x], x, position[x]
+        position[x] += 1
+        key[x] = -np.inf
+        if position[x] < k:
+            key[x] = ours[x] + theirs[position[x]]
+        _sift_down(heap, size, key)
+        if position[x] == 1 and x + 1 < k:
+            at = size
+            heap[at], key[x + 1] = x + 1, ours[x + 1] + theirs[0]
+            size += 1
+            while at > 0 and key[heap[at]] > key[heap[(at - 1) // 2]]:
+                heap[at], heap[(at - 1) // 2] = heap[(at - 1) // 2], heap[at]
+                at = (at - 1) // 2
 
 
 @compiled
-def forest_k_best(scores, g, labels, best):
+def list_work(g, k):
+    """Return the buffers of `forest_k_best`: lists, and how they were put together.
+
+    The latter is, per step and value of the parent: place in the parent's list before,
+    and what the child's part is, as place in the last two, a value and a rank.
+    """
+    n_steps = g.branch.shape[0] + g.root.shape[0]
+    shape = (n_steps, g.label["n_values"].max(), k)
+    return (
+        np.empty((g.label["n_values"].sum(), k)),
+        np.empty(shape, dtype=np.int32),
+        np.empty(shape, dtype=np.int32),
+        np.empty(shape, dtype=np.int32),
+        np.empty(shape, dtype=np.int32),
+    )
+
+
+@compiled
+def forest_k_best(scores, g, work, labels, best):
     """Write the highest-scoring labellings into `labels` and their scores into `best`.
 
     Shapes: scores (n_cells,), labels (k, n_labels), best (k,) descending, -inf beyond
     the number of labellings. Every label and value keeps a list of the k best
     labellings of its subtree, each as places in the lists it was put together from.
-    Takes time in proportion to the number of labels and to k log k.
+    A branch costs O(k log k) for each value of its parent, plus O(k) for each pair of
+    values of its ends; the labellings are read off in O(k n_labels). `work` is from
+    `list_work`.
     """
     k, n_branches = best.shape[0], g.branch.shape[0]
-    n_steps = n_branches + g.root.shape[0]
-    lists = np.full((g.label["n_values"].sum(), k), -np.inf)
+    lists, before, part, value, rank = work
+    lists[:] = -np.inf
     lists[:, 0] = 0.0
     for f in range(g.incident.shape[0] // 2, g.factor.shape[0]):  # the unary factors
         factor = g.factor[f]
         start = g.label[factor["first"]]["start"]
         for a in range(factor["n_cells"]):
             lists[start + a, 0] = scores[factor["offset"] + a]
-    # per step and value of the parent: place in the parent's list before, and what the
-    # child's part is: place in `value` and `rank`
-    widest = g.label["n_values"].max()
-    before = np.empty((n_steps, widest, k), dtype=np.int64)
-    part = np.empty((n_steps, widest, k), dtype=np.int64)
-    value = np.empty((n_steps, widest, k), dtype=np.int64)
-    rank = np.empty((n_steps, widest, k), dtype=np.int64)
     of_child, merged = np.empty(k), np.empty(k)
     for e in range(n_branches - 1, -1, -1):  # leaves first
         branch = g.branch[e]
@@ -323,8 +363,9 @@ def forest_k_best(scores, g, labels, best):
 @compiled
 def forest_k_best_rows(scores, g, labels, best):
     """Apply `forest_k_best` to every row of scores."""
+    work = list_work(g, best.shape[1])
     for i in range(scores.shape[0]):
-        forest_k_best(scores[i], g, labels[i], best[i])
+        forest_k_best(scores[i], g, work, labels[i], best[i])
 
 
 @compiled
@@ -463,14 +504,15 @@ def _send(scores, g, e, j, belief, messages, out):
 
 
 @compiled
-def _reweighted_sweep(scores, g, messages, forward, labels, work):
+def _reweighted_sweep(scores, g, messages, forward, labels, work, drops):
     """Pass messages once along the labels' order, or against it; return the bound.
 
     One sweep of sequential tree-reweighted message passing (Kolmogorov 2006), for a
     maximum. Label j splits its belief over its monotonic chains: as many as it has
     edges ahead or behind, whichever is more. What is taken out to normalise the
     beliefs and the messages adds up to a bound on every labelling's score, because
-    what remains is nowhere positive.
+    what remains is nowhere positive. `drops`, unless it is empty, takes the beliefs:
+    how far each value of each label is below the label's best one.
     """
     n_labels = g.label.shape[0]
     belief, decided = work
@@ -492,6 +534,8 @@ def _reweighted_sweep(scores, g, messages, forward, labels, work):
         n_behind = label["incident_stop"] - label["incident_start"] - n_ahead
         share = 1.0 / max(n_ahead, n_behind, 1)
         for a in range(label["n_values"]):
+            if drops.shape[0] > 0:
+                drops[label["start"] + a] = belief[a] - top
             belief[a] = share * (belief[a] - top)
         for s in range(label["incident_start"], label["incident_stop"]):
             e = g.incident[s]
@@ -540,12 +584,13 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
     or any earlier messages; `work` is from `message_work`.
     """
     candidate, belief, decided = work
+    nothing = np.empty(0)
     score, bound = -np.inf, np.inf
     before = np.inf
     for sweep in range(max_sweeps):
         forward = sweep % 2 == 0
         found = _reweighted_sweep(
-            scores, g, messages, forward, candidate, (belief, decided)
+            scores, g, messages, forward, candidate, (belief, decided), nothing
         )
         bound = min(bound, found)
         value = labelling_score(scores, g, candidate)
@@ -668,6 +713,203 @@ def _has_few_labellings(g):
         if count > FEW_LABELLINGS:
             return False
     return True
+
+
+# --- parts of a search -------------------------------------------------------------
+
+
+@compiled
+def restrict(scores, g, alive):
+    """Return what is left of a problem when labels keep only their `alive` values.
+
+    A label with one value left is taken out: its scores go to its neighbours, who all
+    have a unary factor, and into a constant. Returns the scores, the factor graph
+    (without what only forests need) and the constant. Labels, edges and values keep
+    their order. Shape: alive (total number of values,), one or more true per label.
+    """
+    n_labels = g.label.shape[0]
+    n_edges = g.incident.shape[0] // 2
+    place = np.full(n_labels, -1, dtype=np.int64)  # of a free label among these
+    only = np.zeros(n_labels, dtype=np.int64)  # the value of another
+    label = np.empty(n_labels, dtype=g.label.dtype)
+    n_free, n_kept_values = 0, 0
+    for j in range(n_labels):
+        start, n_alive = g.label[j]["start"], 0
+        for a in range(g.label[j]["n_values"]):
+            if alive[start + a]:
+                only[j] = a
+                n_alive += 1
+        if n_alive > 1:
+            place[j] = n_free
+            label[n_free]["n_values"] = n_alive
+            label[n_free]["start"] = n_kept_values
+            label[n_free]["incident_stop"] = 0  # a count, for now
+            n_free += 1
+            n_kept_values += n_alive
+    label = label[:n_free].copy()
+
+    kept = np.empty(n_edges, dtype=np.int64)
+    n_kept, n_cells = 0, 0
+    for e in range(n_edges):
+        u, v = place[g.factor[e]["first"]], place[g.factor[e]["second"]]
+        if u >= 0 and v >= 0:
+            kept[n_kept] = e
+            n_kept += 1
+            n_cells += label[u]["n_values"] * label[v]["n_values"]
+            label[u]["incident_stop"] += 1
+            label[v]["incident_stop"] += 1
+    factor = np.empty(n_kept + n_free, dtype=g.factor.dtype)
+    incident = np.empty(2 * n_kept, dtype=np.int64)
+    part = np.zeros(n_cells + n_kept_values)
+    n_incident = 0
+    for j in range(n_free):
+        one = factor[n_kept + j]
+        one["first"], one["second"], one["n_second"] = j, -1, 1
+        one["offset"], one["n_cells"] = n_cells, label[j]["n_values"]
+        one["to_first"], one["to_second"] = 0, 0
+        label[j]["unary"] = n_cells
+        n_cells += label[j]["n_values"]
+        degree = label[j]["incident_stop"]
+        label[j]["incident_start"] = label[j]["incident_stop"] = n_incident
+        n_incident += degree
+
+    offset, inbox = 0, 0
+    for s in range(n_kept):
+        old = g.factor[kept[s]]
+        first, second = g.label[old["first"]], g.label[old["second"]]
+        u, v = place[old["first"]], place[old["second"]]
+        one = factor[s]
+        one["first"], one["second"], one["n_second"] = u, v, label[v]["n_values"]
+        one["offset"] = offset
+        one["n_cells"] = label[u]["n_values"] * label[v]["n_values"]
+        one["to_first"], one["to_second"] = inbox, inbox + label[u]["n_values"]
+        inbox += label[u]["n_values"] + label[v]["n_values"]
+        for a in range(first["n_values"]):
+            if alive[first["start"] + a]:
+                row = old["offset"] + a * old["n_second"]
+                for b in range(second["n_values"]):
+                    if alive[second["start"] + b]:
+                        part[offset] = scores[row + b]
+                        offset += 1
+        for j in (u, v):
+            incident[label[j]["incident_stop"]] = s
+            label[j]["incident_stop"] += 1
+
+    constant = 0.0
+    for f in range(g.factor.shape[0]):
+        old = g.factor[f]
+        u, v = old["first"], old["second"]
+        if place[u] >= 0 and v >= 0 and place[v] >= 0:
+            continue
+        if place[u] < 0 and (v < 0 or place[v] < 0):
+            constant += scores[_cell(old, only)]
+            continue
+        j = u if place[u] >= 0 else v  # the end that is free, or a unary factor's
+        other = 0 if v < 0 else only[_other_end(old, j)]
+        cell, start = label[place[j]]["unary"], g.label[j]["start"]
+        for a in range(g.label[j]["n_values"]):
+            if alive[start + a]:
+                part[cell] += scores[_edge_cell(old, j, a, other)]
+                cell += 1
+    left = FactorArrays(label, factor, g.branch[:0], g.root[:0], g.order[:0], incident)
+    return part, left, constant
+
+
+@compiled
+def carry_messages(g, alive, messages, alive_now, messages_now):
+    """Write messages of a part into the place they have in a smaller part of it.
+
+    Both parts are given by the values of `g` that are alive in them.
+    """
+    n_before = np.zeros(g.label.shape[0], dtype=np.int64)
+    n_now = np.zeros(g.label.shape[0], dtype=np.int64)
+    for j in range(g.label.shape[0]):
+        start = g.label[j]["start"]
+        for a in range(start, start + g.label[j]["n_values"]):
+            n_before[j] += alive[a]
+            n_now[j] += alive_now[a]
+    read, written = 0, 0
+    for e in range(g.incident.shape[0] // 2):
+        edge = g.factor[e]
+        u, v = edge["first"], edge["second"]
+        if n_before[u] < 2 or n_before[v] < 2:
+            continue
+        is_kept = n_now[u] > 1 and n_now[v] > 1
+        for j in (u, v):
+            start = g.label[j]["start"]
+            for a in range(start, start + g.label[j]["n_values"]):
+                if not alive[a]:
+                    continue
+                if is_kept and alive_now[a]:
+                    messages_now[written] = messages[read]
+                    written += 1
+                read += 1
+
+
+@compiled
+def bound_part(scores, g, stop, messages, labels, caps):
+    """Bound the labellings of a part, and those in which a label takes a value.
+
+    As `tree_reweighted`, from any messages. `stop` is (largest number of sweeps,
+    target, patience): it also ends when the bound is down to the target, and when two
+    sweeps closed less than this share of its gap above the target or the score. Shape:
+    caps (total number of values,); no labelling with the value scores more than its
+    cap. Returns score, bound and the number of sweeps made.
+
+    Why caps hold: the sweep before has split the scores into chains whose maxima add
+    up to its bound. When the next sweep comes to label j, the belief of j is the sum of
+    the max-marginals of the chains through it; up to then chains have been averaged,
+    which raises no sum of maxima. So a labelling with a value is below that bound at
+    least by as much as the value's belief is below the best of its label.
+    """
+    max_sweeps, target, patience = stop
+    candidate, belief, decided = message_work(g)
+    drops = np.empty(caps.shape[0])
+    score, bound, last = -np.inf, np.inf, np.inf
+    before = np.inf
+    caps[:] = np.inf
+    n_sweeps = 0
+    while n_sweeps < max_sweeps:
+        forward = n_sweeps % 2 == 0
+        found = _reweighted_sweep(
+            scores, g, messages, forward, candidate, (belief, decided), drops
+        )
+        n_sweeps += 1
+        for c in range(caps.shape[0]):
+            caps[c] = min(caps[c], last + drops[c])
+        last = found
+        bound = min(bound, found)
+        value = labelling_score(scores, g, candidate)
+        if n_sweeps == 1 or _exceeds(value, score):
+            score = value
+            labels[:] = candidate
+        slack = 1e-10 * (1.0 + abs(bound))
+        if bound <= target:
+            break
+        if not forward:
+            if bound - score <= slack or before - bound <= 10.0 * slack:
+                break
+            if before - bound <= patience * (bound - max(target, score)):
+                break
+            before = bound
+    _climb(scores, g, messages, labels, (belief, decided))
+    score = labelling_score(scores, g, labels)
+    return score, max(bound, score), n_sweeps
+
+
+@compiled
+def score_all(scores, g, values):
+    """Fill `values` with the score of every labelling, in lexicographic order."""
+    n_labels = g.label.shape[0]
+    labels = np.zeros(n_labels, dtype=np.int64)
+    for i in range(values.shape[0]):
+        values[i] = labelling_score(scores, g, labels)
+        j = n_labels - 1
+        while j >= 0 and labels[j] == g.label[j]["n_values"] - 1:
+            labels[j] = 0
+            j -= 1
+        if j >= 0:
+            labels[j] += 1
 
 
 # --- coordinates -------------------------------------------------------------------

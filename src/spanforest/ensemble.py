@@ -35,7 +35,7 @@ from spanforest.factors import (
 from spanforest.graphs import draw_graph
 from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import MMCRFClassifier
-from spanforest.search import Seeds, TopLists, decode_exactly, k_best
+from spanforest.search import decode_exactly
 
 __all__ = ["RandomGraphEnsembleClassifier"]
 
@@ -330,19 +330,6 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             return self._margins(basis)
         scores = (member._scores(basis) for member in self.estimators_)
         return average_margins(self._member_factors, scores)
-
-    def _top_lists(self, basis: Any, k: int) -> TopLists:
-        """Return the k best label sets of MAM, with those of the members as seeds.
-
-        The score of MAM is the mean of the members'. A label set in none of their lists
-        is below the last place in each, and so below the mean of the last places.
-        """
-        lists = [member._top_lists(basis, k) for member in self.estimators_]
-        seeds = Seeds(
-            np.concatenate([one.labels for one in lists], axis=1),
-            np.mean([one.bound for one in lists], axis=0),
-        )
-        return k_best(self._consensus_factors, self._scores(basis), k, seeds)
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"

@@ -16,7 +16,6 @@ from spanforest._training import Model, model_factors, train, warn_not_converged
 from spanforest._validation import seed_sequence
 from spanforest.factors import FactorGraph
 from spanforest.graphs import draw_graph
-from spanforest.search import TopLists, k_best
 
 __all__ = ["MMCRFClassifier"]
 
@@ -235,9 +234,6 @@ class MMCRFClassifier(GraphClassifier):
     @property
     def _decoding_factors(self) -> FactorGraph:
         return self._factors
-
-    def _top_lists(self, basis: Any, k: int) -> TopLists:
-        return k_best(self._factors, self._scores(basis), k)
 
     def predict(self, X: Any, inference: str = "certified") -> NDArray[Any]:
         """Predict the label sets of highest score.
