@@ -584,7 +584,7 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
     or any earlier messages; `work` is from `message_work`.
     """
     candidate, belief, decided = work
-    nothing = np.empty(0)
+    nothing = belief[:0]
     score, bound = -np.inf, np.inf
     before = np.inf
     for sweep in range(max_sweeps):
