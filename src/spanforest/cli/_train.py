@@ -31,7 +31,7 @@ EXAMPLE = "spanforest train songs.csv --labels happy,sad,calm -o songs.spanfores
 # tests compare.
 GRAPHS = (
     *("random_tree", "uniform_tree", "recursive_tree", "random_pairing"),
-    *("chow_liu", "independent"),
+    *("informed_tree", "chow_liu", "independent"),
 )
 NOT_RANDOM = ("chow_liu", "independent")
 
