@@ -47,7 +47,18 @@ def reproduce(
         typer.Option(
             metavar="NAMES",
             help="svm, bagging, adaboost, mtl, mmcrf, mve, amm, mam; with the protocol "
-            "tuned also ecc, forest, logistic, boomer, mlknn. All by default.",
+            "tuned also selftuned, ecc, forest, logistic, boomer, mlknn. All by "
+            "default.",
+            show_default=False,
+        ),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="With the protocol tuned: methods to rank among themselves, in tables "
+            "and diagrams beside those of all methods. They must have results in OUT, "
+            "or be run.",
             show_default=False,
         ),
     ] = None,
@@ -118,6 +129,7 @@ def reproduce(
             quick=quick,
             data_home=None if data_home is None else str(data_home),
         )
+        rivals = _rivals(compare, experiment)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     found = _to_be_had(wanted, data_home)
@@ -128,7 +140,7 @@ def reproduce(
         with _interruptible(experiment, rows):
             results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
             comparable = experiment.select_comparable(rows.read())
-            _write_and_show(experiment, comparable, out)
+            _write_and_show(experiment, comparable, rivals, out)
     failed = [row for row in results if row["error"] is not None]
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
@@ -149,6 +161,20 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     if not any(names):
         raise typer.BadParameter("names with commas between them are expected.")
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _rivals(text: str | None, experiment: Experiment) -> tuple[str, ...]:
+    """Give the methods that are to be ranked among themselves; none if not asked."""
+    rivals = _names(text)
+    if rivals is None:
+        return ()
+    if experiment.protocol != "tuned" or len(rivals) < 3:
+        raise ValueError(
+            "--compare ranks three or more methods of the protocol tuned; got "
+            f"{', '.join(rivals)} with the protocol {experiment.protocol}."
+        )
+    replace(experiment, methods=rivals)  # refuses unknown names
+    return rivals
 
 
 def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
@@ -188,7 +214,9 @@ def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
         raise
 
 
-def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> None:
+def _write_and_show(
+    experiment: Experiment, results: list[Row], rivals: tuple[str, ...], out: Path
+) -> None:
     """Write tables and figures, print the tables, say where everything is."""
     from rich.console import Console
 
@@ -203,7 +231,10 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
         "table2": performance_table(results, experiment.protocol),
     }
     if experiment.protocol == "tuned":
-        tables.update(_rank_tables(results))
+        tables.update(_rank_tables(results, "ranks"))
+    if rivals:
+        among = [row for row in results if row["method"] in rivals]
+        tables.update(_rank_tables(among, "compared"))
     for stem, table in tables.items():
         console.print(table.to_terminal())
         for extension, write in (
@@ -224,14 +255,15 @@ def _write_and_show(experiment: Experiment, results: list[Row], out: Path) -> No
     typer.echo(f"One page of all: spanforest report {out} -o report.html")
 
 
-def _rank_tables(results: list[Row]) -> dict[str, Any]:
+def _rank_tables(results: list[Row], prefix: str) -> dict[str, Any]:
     """Compare average ranks, where there is enough to compare."""
     from spanforest.experiments import MEASURES, compare_ranks
 
     comparisons = {}
     for measure in MEASURES:
         try:
-            comparisons[f"ranks-{measure}"] = compare_ranks(results, measure, "tuned")
+            stem = f"{prefix}-{measure}"
+            comparisons[stem] = compare_ranks(results, measure, "tuned")
         except (ValueError, ImportError) as error:
             _say(f"no comparison of ranks: {error}")
             break
@@ -268,13 +300,15 @@ def _figures(
     if curves:
         yield "figure1", plot_learning_curves(curves, MEASURES)
     for stem, table in tables.items():
-        if stem.startswith("ranks-"):
+        prefix, _, measure = stem.partition("-")
+        if prefix in ("ranks", "compared"):
             display = CriticalDifferenceDisplay(
                 [display_name(method) for method in table.methods],
                 table.average_ranks,
                 table.nemenyi,
             )
-            yield stem.replace("ranks", "critical-difference"), display.plot().figure_
+            of = "" if prefix == "ranks" else f"{prefix}-"
+            yield f"critical-difference-{of}{measure}", display.plot().figure_
     pyplot.close("all")
 
 

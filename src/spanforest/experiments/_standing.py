@@ -1,8 +1,9 @@
 """Which rows of a file still stand, now that a protocol may have other candidates.
 
 A choice of parameters stands if it was made among the candidates that its protocol has
-today. A result stands if it was made with the parameters of a choice that stands. So a
-file from before a change of the grids is added to, and nothing old is taken for new.
+today. A result stands if it was made with the parameters of a choice that stands, or if
+its method made such a choice itself. So a file from before a change of the grids is
+added to, and nothing old is taken for new.
 """
 
 from collections.abc import Iterable
@@ -78,8 +79,12 @@ def _among_todays_candidates(choice: Row) -> bool:
 
 def _has_chosen_parameters(result: Row, choices: ById) -> bool:
     protocol = PROTOCOLS.get(result["protocol"])
-    family = protocol and protocol.learners.get(_LEARNERS.get(result["method"], ""))
+    if protocol is None:
+        return False
+    family = protocol.learners.get(_LEARNERS.get(result["method"], ""))
     if family is None:
         return False
+    if protocol.families[family].tunes_itself:
+        return _among_todays_candidates({**result, "family": family})
     choice = choices.get(identity(choice_label(result, family)))
     return choice is not None and choice["params"] == result["params"]
