@@ -27,7 +27,7 @@ from spanforest.cli import main
 from spanforest.datasets import load_arff, load_dataset, make_circle
 from spanforest.diagnostics import edge_couplings
 from spanforest.ensemble import AGGREGATIONS
-from spanforest.graphs import GENERATORS
+from spanforest.graphs import FROM_LABELS, GENERATORS
 from spanforest.kernels import KERNEL_NAMES
 from spanforest.losses import LOSSES
 from spanforest.metrics import (
@@ -227,7 +227,7 @@ def test_the_examples_of_reproduce_and_report_run(ok, folder):
 
 
 def test_the_choices_are_those_of_the_library():
-    assert set(_train_options.GRAPHS) == {*GENERATORS, "chow_liu"}
+    assert set(_train_options.GRAPHS) == {*GENERATORS, *FROM_LABELS}
     assert {*_train_options.Kernel} | {"precomputed"} == set(KERNEL_NAMES)
     assert {*_train_options.Loss} == set(LOSSES)
     assert {*_options.Aggregation} == set(AGGREGATIONS)

@@ -41,13 +41,14 @@ from spanforest.experiments import (
     run,
 )
 from spanforest.experiments._folds import select_folds
-from spanforest.experiments._inputs import Fold
+from spanforest.experiments._inputs import Fold, FoldKernel
 from spanforest.experiments._methods import (
     LEARNERS,
     Effort,
     fit_and_score,
     methods_of,
     run_learner,
+    score,
 )
 from spanforest.experiments._paper import METHODS, PAPER_METHODS
 from spanforest.experiments._protocols import (
@@ -539,6 +540,45 @@ def test_mtl_is_given_kernels_when_it_is_tuned_and_features_in_the_paper(kind):
     inputs = setup(fold, {"gamma": 1.0}, TINY, 0).inputs
     for found, wanted in zip(inputs, fold.features, strict=True):
         assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("kind", ["dense", "text", "tanimoto", "kernel"])
+def test_a_kernel_of_numbers_is_the_kernel_of_the_fold(kind):
+    fold = make_fold(kind)
+    numbers = fold.numbers
+    for width in (None, 0.5):
+        kernel = FoldKernel(fold.kernel(width), width)
+        for found, wanted in zip(numbers, fold.kernel(width), strict=True):
+            assert_array_equal(kernel(found, numbers.train), wanted)
+            assert_array_equal(
+                kernel(found[::-2], numbers.train[1:4]), wanted[::-2, 1:4]
+            )
+
+
+def test_the_ensemble_that_tunes_itself_has_the_means_of_the_others():
+    family = TUNED.families["selftuned"]
+    assert _protocols._grid(**family.grid) == family.candidates
+    estimator = LEARNERS["selftuned"](make_fold(), family.grid, TINY, 0).estimator
+    assert estimator.cv == _protocols.CHOICE_FOLDS
+    assert estimator.n_estimators_search == CHOICE_EFFORT.n_trees
+    assert estimator.n_estimators == TINY.n_trees
+
+
+@pytest.mark.parametrize("kind", ["dense", "kernel"])
+def test_what_tunes_itself_is_the_ensemble_with_the_parameters_it_tells(kind):
+    fold = make_fold(kind)
+    family = TUNED.families["selftuned"]
+    result = run_learner("selftuned", fold, family.grid, TINY, 0)["selftuned"]
+
+    assert [each["params"] for each in result.choice.candidates] == [*family.candidates]
+    best = max(result.choice.candidates, key=lambda each: each["score"])
+    assert result.choice.params == best["params"]
+    plain = LEARNERS["ensemble"](fold, result.choice.params, TINY, 0).estimator
+    plain.set_params(kernel="precomputed", graph="informed_tree")
+    K = fold.kernel(result.choice.params["width"])
+    plain.fit(K.train, fold.Y.train)
+    assert result.scores == score(fold.Y.test, plain.predict(K.test))
+    assert run_learner("svm", fold, {"C": 0.1}, TINY, 0)["svm"].choice is None
 
 
 CASES = [
@@ -1217,7 +1257,7 @@ def test_all_methods_choose_by_the_same_inner_folds(tmp_path, small_run, monkeyp
     monkeypatch.setattr(_protocols, "_is_installed", lambda _: True)
     run(experiment_of(protocol="tuned", n_folds=3), rows_at(tmp_path))
 
-    assert set(splits) == set(TUNED.learners)
+    assert set(splits) == set(TUNED.learners) - {"selftuned"}  # it chooses in fit
     wanted = next(iter(splits["svm"].values()))
     assert len(wanted) == 3 * 2  # outer folds, inner folds
     for by_candidate in splits.values():
@@ -1225,6 +1265,42 @@ def test_all_methods_choose_by_the_same_inner_folds(tmp_path, small_run, monkeyp
             for one, two in zip(found, wanted, strict=True):
                 assert_array_equal(np.concatenate(one), np.concatenate(two))
                 assert len(one[0]) == len(two[0])
+
+
+def test_what_tunes_itself_tells_its_choice_in_its_own_row(tmp_path, fits, monkeypatch):
+    experiment = experiment_of("selftuned", protocol="tuned")
+    results = run(experiment, rows_at(tmp_path))
+
+    assert rows_at(tmp_path).read() == results  # no row of a choice
+    candidates = [*PROTOCOLS["tuned"].families["selftuned"].candidates]
+    for row in results:
+        assert row["n_trees"] == 3
+        assert "choice" not in row
+        assert [each["params"] for each in row["candidates"]] == candidates
+        best = max(row["candidates"], key=lambda each: each["score"])
+        assert row["params"] == best["params"]
+    fits.clear()
+    assert run(experiment, rows_at(tmp_path)) == results
+    assert fits == []
+
+    change_candidates(monkeypatch, "tuned", "selftuned", candidates[:1])
+    assert experiment.select(rows_at(tmp_path).read()) == []
+    again = run(experiment, rows_at(tmp_path))
+    assert [len(row["candidates"]) for row in again] == [1, 1]
+
+
+def test_a_failure_of_what_tunes_itself_stands(tmp_path, fits):
+    def fail(name, is_choice):
+        raise ValueError("no such luck")
+
+    fits.fail = fail
+    experiment = experiment_of("selftuned", protocol="tuned")
+    results = run(experiment, rows_at(tmp_path))
+    assert [row["error"] for row in results] == ["ValueError: no such luck"] * 2
+    assert [row["params"] for row in results] == [None, None]
+    fits.clear()
+    assert run(experiment, rows_at(tmp_path)) == results
+    assert fits == []
 
 
 def test_the_sample_of_the_paper_is_a_tenth_but_not_too_small():

@@ -15,6 +15,7 @@ from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import (
+    FROM_LABELS,
     GENERATORS,
     LabelGraph,
     as_label_graph,
@@ -22,6 +23,7 @@ from spanforest.graphs import (
     consensus_graph,
     draw_graph,
     independent_labels,
+    informed_random_tree,
     maximum_spanning_tree,
     mutual_information,
     random_pairing,
@@ -224,21 +226,59 @@ def test_chow_liu_has_the_most_information_of_all_spanning_trees(Y):
     ],
     ids=["constant", "one example", "independent", "copies"],
 )
-def test_chow_liu_spans_labels_without_differences_in_information(Y):
-    tree = chow_liu_tree(Y)
-    assert (tree.n_edges, tree.n_components) == (4, 1)
+def test_trees_of_labels_span_them_without_differences_in_information(Y):
+    for tree in (chow_liu_tree(Y), informed_random_tree(Y, np.random.default_rng(0))):
+        assert (tree.n_edges, tree.n_components) == (4, 1)
+
+
+def test_informed_trees_draw_pairs_in_proportion_to_their_information():
+    rng = np.random.default_rng(0)
+    Y = rng.integers(2, size=(40, 4))
+    Y[:25, 1] = Y[:25, 0]  # one pair is stronger than the others
+    information = mutual_information(Y)
+    pairs = list(itertools.combinations(range(4), 2))
+    weights = np.array([information[pair] for pair in pairs])
+    expected = np.zeros((4, 4))
+    for order in itertools.permutations(range(len(pairs))):
+        left = np.cumsum(weights[list(order)][::-1])[::-1]
+        graph = nx.Graph()
+        graph.add_nodes_from(range(4))
+        for k in order:
+            if not nx.has_path(graph, *pairs[k]):
+                graph.add_edge(*pairs[k])
+        for edge in graph.edges:
+            expected[edge] += np.prod(weights[list(order)] / left)
+
+    n_draws = 3000
+    found = np.zeros((4, 4))
+    for _ in range(n_draws):
+        found[tuple(informed_random_tree(Y, rng).edges.T)] += 1 / n_draws
+
+    assert_allclose(found, expected, atol=0.04)
+    assert np.ptp(expected[np.triu_indices(4, 1)]) > 0.3  # not a random tree
+
+
+def test_a_pair_without_information_is_joined_behind_all_others():
+    a, b, c = np.array(list(np.ndindex(2, 2, 2))).T
+    Y = np.column_stack([a, a, b, b, c])  # two copies, three independent groups
+    for seed in range(20):
+        edges = informed_random_tree(Y, np.random.default_rng(seed)).edges.tolist()
+        assert [0, 1] in edges
+        assert [2, 3] in edges
 
 
 # --- drawing by name ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 5])
-@pytest.mark.parametrize("name", [*GENERATORS, "chow_liu"])
+@pytest.mark.parametrize("name", [*GENERATORS, *FROM_LABELS])
 def test_every_named_graph_can_be_drawn(name, n_labels):
     Y = np.random.default_rng(0).integers(2, size=(10, n_labels))
     graph = draw_graph(name, Y, np.random.default_rng(1))
     if name == "chow_liu":
         expected = chow_liu_tree(Y)
+    elif name == "informed_tree":
+        expected = informed_random_tree(Y, np.random.default_rng(1))
     else:
         expected = GENERATORS[name](n_labels, np.random.default_rng(1))
     assert graph == expected

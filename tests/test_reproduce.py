@@ -367,6 +367,12 @@ def test_without_any_data_set_nothing_is_written(reproduce, small_circles, tmp_p
         (("--folds", "1"), "--folds"),
         (("--jobs", "0"), "--jobs"),
         (("--seed", "-1"), "--seed"),
+        (("--compare", "svm,mtl,mam"), "--compare ranks .*protocol paper"),
+        (
+            ("--compare", "svm,mtl", "--protocol", "tuned"),
+            "three or more methods .*; got svm, mtl with",
+        ),
+        (("--compare", "svm,mtl,lstm", "--protocol", "tuned"), "got 'lstm'"),
         (("--seed", str(2**32)), r"seed must be less than 2\*\*32"),
     ],
 )
@@ -483,6 +489,31 @@ def test_tuned_methods_are_ranked(reproduce, small_circles, tmp_path):
     assert said.count("Friedman's test") == 3
     choices = [row for row in RowFile(out / "rows.jsonl") if row["kind"] == "choice"]
     assert len(choices) == 2 * 2 * 3  # data sets, folds, methods
+
+
+def test_some_methods_are_ranked_among_themselves_without_another_run(
+    reproduce, small_circles, no_figures, fits, tmp_path
+):
+    pytest.importorskip("scikit_posthocs")
+    small = ("--datasets", "circle10,circle50", "--protocol", "tuned", "--quick")
+    reproduce(*small, "--methods", "svm,mtl,forest,logistic")
+    fits.clear()
+
+    code, said, errors = reproduce(
+        *small, "--methods", "svm", "--compare", "svm,mtl,logistic"
+    )
+
+    assert (code, errors, fits) == (0, [], [])
+    out = tmp_path / "results"
+    everyone = ["Logistic regression", "MTL", "Random forest", "SVM"]
+    for prefix, wanted in (
+        ("ranks", everyone),
+        ("compared", [name for name in everyone if name != "Random forest"]),
+    ):
+        for measure in MEASURES:
+            text = (out / f"{prefix}-{measure}-tuned-quick.md").read_text()
+            assert sorted(name for name in everyone if f"| {name} " in text) == wanted
+    assert said.count("Friedman's test") == 6
 
 
 def living_processes(session):

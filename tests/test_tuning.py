@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
 
 from spanforest import RandomGraphEnsembleClassifier
-from spanforest.graphs import LabelGraph
+from spanforest.graphs import FROM_LABELS, LabelGraph, informed_random_tree
 from spanforest.kernels import median_gamma
 from spanforest.metrics import (
     microlabel_accuracy,
@@ -38,6 +38,7 @@ def tuned(**params):
     """A small search that takes no time."""
     defaults = {
         "n_estimators": 4,
+        "graph": "random_tree",
         "kernels": "rbf",
         "gammas": [1.0],
         "Cs": [0.1, 1.0],
@@ -446,6 +447,23 @@ def test_folds_may_be_given(cv):
 def test_a_tree_of_most_information_is_learned_from_each_fold():
     fitted = tuned(graph="chow_liu", n_estimators=1).fit(X, Y)
     assert fitted.graphs_[0].n_edges == 3
+
+
+def test_trees_of_the_search_know_the_labels_of_training_parts_alone(monkeypatch):
+    seen = []
+
+    def remember(labels, rng):
+        seen.append(labels.copy())
+        return informed_random_tree(labels, rng)
+
+    monkeypatch.setitem(FROM_LABELS, "informed_tree", remember)
+    folds = list(KFold(3).split(X))
+    graph = RandomGraphEnsembleClassifierCV().graph
+    tuned(graph=graph, cv=folds, n_estimators=4, n_estimators_search=2).fit(X, Y)
+
+    parts = [Y[train] for train, _ in folds for _ in range(2)] + [Y] * 4
+    for found, expected in zip(seen, parts, strict=True):
+        assert_array_equal(found, expected)
 
 
 # --- life as an estimator -------------------------------------------------------------

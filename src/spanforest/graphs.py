@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 __all__ = [
+    "FROM_LABELS",
     "GENERATORS",
     "LabelGraph",
     "as_label_graph",
@@ -24,6 +25,7 @@ __all__ = [
     "consensus_graph",
     "draw_graph",
     "independent_labels",
+    "informed_random_tree",
     "maximum_spanning_tree",
     "mutual_information",
     "random_pairing",
@@ -311,6 +313,32 @@ def chow_liu_tree(Y: ArrayLike) -> LabelGraph:
     return maximum_spanning_tree(mutual_information(Y))
 
 
+def informed_random_tree(Y: ArrayLike, rng: np.random.Generator) -> LabelGraph:
+    """Draw a tree that prefers label pairs of high mutual information.
+
+    Pairs are drawn one after another without replacement, each with probability
+    proportional to its mutual information, and joined unless they are connected
+    already. A pair without information comes behind all others.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_samples, n_labels)
+        Codes of the labels, as for `mutual_information`.
+    rng : Generator
+        Source of randomness.
+
+    Examples
+    --------
+    >>> Y = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]]  # the first two are the same
+    >>> informed_random_tree(Y, np.random.default_rng(0)).edges[0].tolist()
+    [0, 1]
+    """
+    information = np.maximum(mutual_information(Y), 1e-100)  # its logarithm is taken
+    # sorting by log p + Gumbel noise is drawing from p without replacement
+    noise = rng.gumbel(size=information.shape)
+    return maximum_spanning_tree(np.log(information) + noise)
+
+
 GraphGenerator = Callable[[int, np.random.Generator], Any]
 
 GENERATORS: dict[str, GraphGenerator] = {
@@ -319,6 +347,13 @@ GENERATORS: dict[str, GraphGenerator] = {
     "recursive_tree": recursive_random_tree,
     "random_pairing": random_pairing,
     "independent": independent_labels,
+}
+
+LabelledGenerator = Callable[[NDArray[np.integer], np.random.Generator], LabelGraph]
+
+FROM_LABELS: dict[str, LabelledGenerator] = {
+    "informed_tree": informed_random_tree,
+    "chow_liu": lambda Y, rng: chow_liu_tree(Y),
 }
 
 
@@ -333,7 +368,7 @@ def draw_graph(
     Parameters
     ----------
     graph : str, callable or graph
-        A name of `GENERATORS`, ``"chow_liu"``, a function of ``(n_labels, rng)``, or
+        A name of `GENERATORS` or `FROM_LABELS`, a function of ``(n_labels, rng)``, or
         anything `as_label_graph` reads.
     Y : ndarray of shape (n_samples, n_labels)
         Codes of the training labels, -1 where not observed.
@@ -350,10 +385,10 @@ def draw_graph(
     """
     n_labels = Y.shape[1]
     if isinstance(graph, str):
-        if graph == "chow_liu":
-            return chow_liu_tree(Y)
+        if graph in FROM_LABELS:
+            return FROM_LABELS[graph](Y, rng)
         if graph not in GENERATORS:
-            known = ", ".join(map(repr, [*GENERATORS, "chow_liu"]))
+            known = ", ".join(map(repr, [*GENERATORS, *FROM_LABELS]))
             raise ValueError(
                 f"graph must be one of {known}, a callable, or a graph; got {graph!r}."
             )

@@ -35,6 +35,7 @@ class MMCRFClassifier(GraphClassifier):
     graph : str, graph or callable, default="random_tree"
         ``"random_tree"`` (maximum spanning tree of random weights, as in the paper),
         ``"uniform_tree"``, ``"recursive_tree"``, ``"random_pairing"``,
+        ``"informed_tree"`` (random, preferring labels of high mutual information),
         ``"chow_liu"`` (the tree of most mutual information between labels),
         ``"independent"`` (no edges); or a list of label pairs, an adjacency matrix, a
         networkx graph, a `spanforest.graphs.LabelGraph`; or a function of

@@ -47,7 +47,18 @@ def reproduce(
         typer.Option(
             metavar="NAMES",
             help="svm, bagging, adaboost, mtl, mmcrf, mve, amm, mam; with the protocol "
-            "tuned also ecc, forest, logistic, boomer, mlknn. All by default.",
+            "tuned also selftuned, ecc, forest, logistic, boomer, mlknn. All by "
+            "default.",
+            show_default=False,
+        ),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="With the protocol tuned: methods to rank among themselves, in tables "
+            "and diagrams beside those of all methods. They must have results in OUT, "
+            "or be run.",
             show_default=False,
         ),
     ] = None,
@@ -120,6 +131,7 @@ def reproduce(
             quick=quick,
             data_home=None if data_home is None else str(data_home),
         )
+        rivals = _rivals(compare, experiment)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     found = _to_be_had(wanted, data_home)
@@ -129,7 +141,7 @@ def reproduce(
         rows.append([])  # if nothing can be written there, better to know it now
         with _interruptible(experiment, rows):
             results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
-            _write_and_show(experiment, rows)
+            _write_and_show(experiment, rows, rivals)
     failed = [row for row in results if row["error"] is not None]
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
@@ -145,6 +157,20 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     if not any(names):
         raise typer.BadParameter("names with commas between them are expected.")
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _rivals(text: str | None, experiment: Experiment) -> tuple[str, ...]:
+    """Give the methods that are to be ranked among themselves; none if not asked."""
+    rivals = _names(text)
+    if rivals is None:
+        return ()
+    if experiment.protocol != "tuned" or len(rivals) < 3:
+        raise ValueError(
+            "--compare ranks three or more methods of the protocol tuned; got "
+            f"{', '.join(rivals)} with the protocol {experiment.protocol}."
+        )
+    replace(experiment, methods=rivals)  # refuses unknown names
+    return rivals
 
 
 def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
@@ -184,7 +210,9 @@ def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
         raise
 
 
-def _write_and_show(experiment: Experiment, rows: RowFile) -> None:
+def _write_and_show(
+    experiment: Experiment, rows: RowFile, rivals: tuple[str, ...]
+) -> None:
     """Write tables and figures, print the tables, say where everything is."""
     from rich.console import Console
 
@@ -199,7 +227,10 @@ def _write_and_show(experiment: Experiment, rows: RowFile) -> None:
         "table2": performance_table(results, experiment.protocol),
     }
     if experiment.protocol == "tuned":
-        tables.update(_rank_tables(results))
+        tables.update(_rank_tables(results, "ranks"))
+    if rivals:
+        among = [row for row in results if row["method"] in rivals]
+        tables.update(_rank_tables(among, "compared"))
     for stem, table in tables.items():
         console.print(table.to_terminal())
         for extension, write in (
@@ -220,14 +251,15 @@ def _write_and_show(experiment: Experiment, rows: RowFile) -> None:
     typer.echo(f"One page of all: spanforest report {out} -o report.html")
 
 
-def _rank_tables(results: list[Row]) -> dict[str, Any]:
+def _rank_tables(results: list[Row], prefix: str) -> dict[str, Any]:
     """Compare average ranks, where there is enough to compare."""
     from spanforest.experiments import MEASURES, compare_ranks
 
     comparisons = {}
     for measure in MEASURES:
         try:
-            comparisons[f"ranks-{measure}"] = compare_ranks(results, measure, "tuned")
+            stem = f"{prefix}-{measure}"
+            comparisons[stem] = compare_ranks(results, measure, "tuned")
         except (ValueError, ImportError) as error:
             say(f"no comparison of ranks: {error}")
             break
@@ -264,13 +296,15 @@ def _figures(
     if curves:
         yield "figure1", plot_learning_curves(curves, MEASURES)
     for stem, table in tables.items():
-        if stem.startswith("ranks-"):
+        prefix, _, measure = stem.partition("-")
+        if prefix in ("ranks", "compared"):
             display = CriticalDifferenceDisplay(
                 [display_name(method) for method in table.methods],
                 table.average_ranks,
                 table.nemenyi,
             )
-            yield stem.replace("ranks", "critical-difference"), display.plot().figure_
+            of = "" if prefix == "ranks" else f"{prefix}-"
+            yield f"critical-difference-{of}{measure}", display.plot().figure_
     pyplot.close("all")
 
 

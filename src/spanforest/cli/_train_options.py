@@ -12,7 +12,7 @@ from spanforest.cli._options import Aggregation, positive
 # tests compare.
 GRAPHS = (
     *("random_tree", "uniform_tree", "recursive_tree", "random_pairing"),
-    *("chow_liu", "independent"),
+    *("informed_tree", "chow_liu", "independent"),
 )
 NOT_RANDOM = ("chow_liu", "independent")
 

@@ -102,6 +102,13 @@ class Fold:
         scale = width * distances.train.mean() / 2 or 1.0
         return Parts(*(np.exp(-D / scale) for D in distances))
 
+    @property
+    def numbers(self) -> Parts:
+        """The examples as what a `FoldKernel` calls them, training part first."""
+        n_train = len(self._train)
+        everyone = np.arange(n_train + len(self._test), dtype=np.float64)[:, None]
+        return Parts(everyone[:n_train], everyone[n_train:])
+
     def explicit_features(self, width: float | None = None) -> Parts:
         """Give features for methods without kernels, with the same choice of kernels.
 
@@ -151,6 +158,30 @@ class Fold:
                 )
             )
         )
+
+
+class FoldKernel:
+    """A kernel of a fold as a function, of examples that are given by their numbers.
+
+    So a classifier that computes its kernels itself can use those of a fold, whatever
+    they were made from.
+
+    Parameters
+    ----------
+    parts : Parts
+        As from `Fold.kernel`.
+    width : float or None
+        What to call it.
+    """
+
+    def __init__(self, parts: Parts, width: float | None):
+        self.width = width
+        self._values = np.vstack(parts)
+
+    def __call__(self, some: NDArray, training: NDArray) -> NDArray[np.float64]:
+        """Give the kernel of some examples with some of the training part."""
+        rows, columns = (X[:, 0].astype(np.intp) for X in (some, training))
+        return self._values[np.ix_(rows, columns)]
 
 
 def _scaler(dataset: Dataset, scaling: str) -> Any:

@@ -1,7 +1,8 @@
 """The methods of the experiment: what each is given and how it is set up.
 
 A *learner* is something that is fitted; a *method* is a row of the results. One
-ensemble is one learner and three methods: MVE, AMM and MAM come from the same fit.
+ensemble is one learner and three methods: MVE, AMM and MAM come from the same fit. The
+ensemble that tunes itself is a learner of its own, and chooses as it is fitted.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from spanforest.baselines import (
 from spanforest.diagnostics import relative_gaps
 from spanforest.ensemble import AGGREGATIONS, RandomGraphEnsembleClassifier
 from spanforest.experiments import _peers as peers
-from spanforest.experiments._inputs import Fold, Parts
+from spanforest.experiments._inputs import Fold, FoldKernel, Parts
 from spanforest.experiments._label_graphs import StoredGraph
 from spanforest.experiments._paper import MEASURES
 from spanforest.mmcrf import MMCRFClassifier
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 Params = Mapping[str, Any]
 Scores = dict[str, float]
@@ -57,6 +59,13 @@ class Setup(NamedTuple):
     inputs: Parts
 
 
+class OwnChoice(NamedTuple):
+    """What a learner that tunes itself chose, and what from."""
+
+    params: dict[str, Any]
+    candidates: list[dict[str, Any]]  # each with its score
+
+
 class Result(NamedTuple):
     """What a method came to on one fold."""
 
@@ -68,6 +77,7 @@ class Result(NamedTuple):
     curve: dict[str, list[float]] | None = None
     members: dict[str, list[float]] | None = None
     label_graph: dict[str, Any] | None = None  # of MAM, which infers on it
+    choice: OwnChoice | None = None
 
 
 def score(Y: NDArray, prediction: NDArray) -> Scores:
@@ -87,7 +97,7 @@ def run_learner(
     fold : Fold
         What to fit to and test on.
     params : mapping
-        The chosen parameters.
+        The chosen parameters; of a learner that tunes itself, lists to choose from.
     effort : Effort
         Sizes of the ensembles.
     seed : int
@@ -95,7 +105,7 @@ def run_learner(
     """
     estimator, inputs = LEARNERS[name](fold, params, effort, seed)
     training = _fit(estimator, inputs.train, fold.Y.train)
-    if isinstance(estimator, RandomGraphEnsembleClassifier):
+    if name == "ensemble":
         results = _ensemble_results(estimator, inputs.test, fold.Y.test, training)
         graph = StoredGraph.of(
             estimator, inputs.train, fold.Y.train, fold.label_names
@@ -111,6 +121,7 @@ def run_learner(
         seconds,
         gap=_largest_gap(estimator),
         warnings=training.warnings,
+        choice=_own_choice(estimator),
     )
     return {name: result}
 
@@ -194,6 +205,19 @@ def _largest_gap(estimator: Any) -> float | None:
     return float(relative_gaps(estimator).max())
 
 
+def _own_choice(estimator: Any) -> OwnChoice | None:
+    if not isinstance(estimator, RandomGraphEnsembleClassifierCV):
+        return None
+    results = estimator.cv_results_
+    candidates = [
+        {"params": {"width": point["kernel"].width, "C": point["C"]}, "score": score}
+        for point, score in zip(
+            results["params"], results["mean_test_score"].tolist(), strict=True
+        )
+    ]
+    return OwnChoice(candidates[estimator.best_index_]["params"], candidates)
+
+
 def _svm(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
     machine = svm_per_label(params["C"], kernel="precomputed")
     return Setup(machine, fold.kernel(params.get("width")))
@@ -236,6 +260,22 @@ def _ensemble(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
     return Setup(ensemble, inputs)
 
 
+def _selftuned(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
+    widths, Cs = (
+        values if isinstance(values, list) else [values]
+        for values in (params["width"], params["C"])
+    )
+    ensemble = RandomGraphEnsembleClassifierCV(
+        effort.n_trees,
+        kernels=[FoldKernel(fold.kernel(width), width) for width in widths],
+        Cs=Cs,
+        losses="edge",
+        random_state=seed,
+        **_TRAINING,
+    )
+    return Setup(ensemble, fold.numbers)
+
+
 def _graph_inputs(fold: Fold, params: Params) -> tuple[str, Parts]:
     """Give features where the kernel is linear: then no kernel matrix is needed."""
     width = params.get("width")
@@ -274,6 +314,7 @@ LEARNERS: dict[str, Callable[[Fold, Params, Effort, int], Setup]] = {
     "mtl": _mtl,
     "mmcrf": _mmcrf,
     "ensemble": _ensemble,
+    "selftuned": _selftuned,
     "ecc": _chains,
     "forest": _forest,
     "logistic": _logistic,

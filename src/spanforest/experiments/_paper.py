@@ -50,7 +50,7 @@ class PublishedScore(NamedTuple):
 MEASURES = ("microlabel_accuracy", "multilabel_accuracy", "microlabel_f1")
 METHODS = (
     *("svm", "bagging", "adaboost", "mtl", "mmcrf", "mve", "amm", "mam"),
-    *("ecc", "forest", "logistic", "boomer", "mlknn"),
+    *("selftuned", "ecc", "forest", "logistic", "boomer", "mlknn"),
 )
 PAPER_METHODS = ("svm", "bagging", "adaboost", "mtl", "mmcrf", "mam")
 
@@ -83,6 +83,7 @@ DISPLAY: Mapping[str, str] = MappingProxyType(
         "mve": "MVE",
         "amm": "AMM",
         "mam": "MAM",
+        "selftuned": "MAM, self-tuned",
         "ecc": "Classifier chains",
         "forest": "Random forest",
         "logistic": "Logistic regression",

@@ -243,8 +243,12 @@ class Experiment:
     def _choice_tasks(self) -> list[ChoiceTask]:
         """Give the choices that the results need, each once."""
         protocol = PROTOCOLS[self.protocol]
-        tasks = self._fold_tasks()
-        return list(dict.fromkeys(_choice_of(protocol, task) for task in tasks))
+        tasks = (_choice_of(protocol, task) for task in self._fold_tasks())
+        return [
+            task
+            for task in dict.fromkeys(tasks)
+            if not protocol.families[task.family].tunes_itself
+        ]
 
     def _label(self, task: FoldTask | ChoiceTask, method: str | None = None) -> Row:
         """Give the identity of a row."""
@@ -260,7 +264,8 @@ class Experiment:
         if isinstance(task, ChoiceTask):
             return choice_label(row, task.family)
         # other methods do not depend on the number of trees
-        n_trees = self.effort.n_trees if task.learner == "ensemble" else None
+        has_trees = task.learner in ("ensemble", "selftuned")
+        n_trees = self.effort.n_trees if has_trees else None
         return {**row, "method": method, "n_trees": n_trees}
 
 
@@ -350,7 +355,7 @@ def run(
             )
         ]
         calls = [
-            delayed(_evaluate)(experiment, task, _choice_row(experiment, task, choices))
+            delayed(_evaluate)(experiment, task, _parameters(experiment, task, choices))
             for task in open_tasks
         ]
         with _working(calls, "training and testing", n_jobs, verbose) as outcomes:
@@ -403,10 +408,29 @@ def _choice_of(protocol: Protocol, task: FoldTask) -> ChoiceTask:
     return ChoiceTask(task.dataset, protocol.learners[task.learner], fold)
 
 
-def _choice_row(experiment: Experiment, task: FoldTask, choices: ById) -> Row:
-    """Give the choice that a fit needs."""
-    choice = _choice_of(PROTOCOLS[experiment.protocol], task)
-    return choices[identity(experiment._label(choice))]
+class _Parameters(NamedTuple):
+    """What to fit with, and what a row says of it."""
+
+    params: Any
+    facts: Row
+    error: str | None
+
+
+def _parameters(experiment: Experiment, task: FoldTask, choices: ById) -> _Parameters:
+    """Give what was chosen for a fit, or all it may choose from if it tunes itself."""
+    protocol = PROTOCOLS[experiment.protocol]
+    choice = _choice_of(protocol, task)
+    family = protocol.families[choice.family]
+    if family.tunes_itself:
+        facts = {"params": None, "candidates": _not_scored(family)}
+        return _Parameters(family.grid, facts, None)
+    row = choices[identity(experiment._label(choice))]
+    error = row["error"] and f"parameter choice failed: {row['error']}"
+    return _Parameters(row["params"], {"params": row["params"]}, error)
+
+
+def _not_scored(family: Family) -> list[dict[str, Any]]:
+    return [{"params": each, "score": None} for each in family.candidates]
 
 
 def _choose(experiment: Experiment, task: ChoiceTask) -> list[Row]:
@@ -415,8 +439,11 @@ def _choose(experiment: Experiment, task: ChoiceTask) -> list[Row]:
     _warm_up()
     family = PROTOCOLS[experiment.protocol].families[task.family]
     start = time.perf_counter()
-    candidates = [{"params": each, "score": None} for each in family.candidates]
-    outcome: Row = {"params": None, "candidates": candidates, "error": None}
+    outcome: Row = {
+        "params": None,
+        "candidates": _not_scored(family),
+        "error": None,
+    }
     try:
         with single_blas_thread():
             scored = _score_candidates(experiment, task, family)
@@ -435,7 +462,7 @@ def _score_candidates(
 ) -> list[dict[str, Any]]:
     """Give every candidate its mean score over the inner folds."""
     if len(family.candidates) == 1:
-        return [{"params": family.candidates[0], "score": None}]
+        return _not_scored(family)
     dataset = _load(task.dataset, experiment.data_home).data
     scaling = PROTOCOLS[experiment.protocol].scaling
     if task.fold is None:
@@ -460,11 +487,13 @@ def _score_candidates(
     ]
 
 
-def _evaluate(experiment: Experiment, task: FoldTask, choice: Row) -> list[Row]:
+def _evaluate(
+    experiment: Experiment, task: FoldTask, parameters: _Parameters
+) -> list[Row]:
     """Fit and test a learner on one fold; a failure is a result too."""
     dataset, data_facts = _load(task.dataset, experiment.data_home)
     results: dict[str, Result] = {}
-    error = choice["error"] and f"parameter choice failed: {choice['error']}"
+    error = parameters.error
     if error is None:
         _warm_up()
         try:
@@ -474,27 +503,21 @@ def _evaluate(experiment: Experiment, task: FoldTask, choice: Row) -> list[Row]:
                 results = run_learner(
                     task.learner,
                     fold,
-                    choice["params"],
+                    parameters.params,
                     experiment.effort,
                     _seed(experiment, task),
                 )
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"
-    facts = {
-        "params": choice["params"],
-        "data": data_facts,
-        "error": error,
-        **circumstances(),
-    }
+    facts = {"data": data_facts, "error": error, **circumstances()}
     nothing = dict.fromkeys(Result._fields)
-    return [
-        {
-            **experiment._label(task, method),
-            **(results[method]._asdict() if results else nothing),
-            **facts,
-        }
-        for method in task.methods
-    ]
+    rows = []
+    for method in task.methods:
+        found: Row = results[method]._asdict() if results else dict(nothing)
+        own = found.pop("choice")
+        chosen = parameters.facts if own is None else own._asdict()
+        rows.append({**experiment._label(task, method), **found, **chosen, **facts})
+    return rows
 
 
 class _Loaded(NamedTuple):

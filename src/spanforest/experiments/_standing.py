@@ -1,8 +1,9 @@
 """Which rows of a file still stand, now that a protocol may have other candidates.
 
 A choice of parameters stands if it was made among the candidates that its protocol has
-today. A result stands if it was made with the parameters of a choice that stands. So a
-file from before a change of the grids is added to, and nothing old is taken for new.
+today. A result stands if it was made with the parameters of a choice that stands, or if
+its method made such a choice itself. So a file from before a change of the grids is
+added to, and nothing old is taken for new.
 """
 
 from collections.abc import Iterable
@@ -82,8 +83,9 @@ def outdated(rows: Iterable[Row]) -> list[Row]:
     known = [row for row in choices.values() if row["protocol"] in PROTOCOLS]
     old = [row for row in known if identity(row) not in standing]
     for row in rows:
-        choice = _choice_of(row) if row.get("kind") == "fold" else None
-        if choice in choices and not _has_chosen_parameters(row, standing):
+        if row.get("kind") != "fold" or _has_chosen_parameters(row, standing):
+            continue
+        if _tunes_itself(row) or _choice_of(row) in choices:
             old.append(row)
     return old
 
@@ -111,13 +113,27 @@ def _among_todays_candidates(choice: Row) -> bool:
     return recorded == list(protocol.families[choice["family"]].candidates)
 
 
+def _family_of(result: Row) -> str | None:
+    """Give the family whose candidates a result was chosen from, if it is known."""
+    protocol = PROTOCOLS.get(result["protocol"])
+    return protocol and protocol.learners.get(_LEARNERS.get(result["method"], ""))
+
+
+def _tunes_itself(result: Row) -> bool:
+    family = _family_of(result)
+    if family is None:
+        return False
+    return PROTOCOLS[result["protocol"]].families[family].tunes_itself
+
+
 def _choice_of(result: Row) -> tuple[Any, ...] | None:
     """Give the identity of the choice that a result goes back to, if it is known."""
-    protocol = PROTOCOLS.get(result["protocol"])
-    family = protocol and protocol.learners.get(_LEARNERS.get(result["method"], ""))
+    family = _family_of(result)
     return None if family is None else identity(choice_label(result, family))
 
 
 def _has_chosen_parameters(result: Row, choices: ById) -> bool:
+    if _tunes_itself(result):
+        return _among_todays_candidates({**result, "family": _family_of(result)})
     choice = choices.get(_choice_of(result) or ())
     return choice is not None and choice["params"] == result.get("params")

@@ -52,8 +52,9 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         Number of members of the final ensemble.
     aggregation : {"mve", "amm", "mam"}, default="mam"
         How members are combined, in the search as in the end.
-    graph : str, graph, list of graphs or callable, default="random_tree"
-        As in `RandomGraphEnsembleClassifier`.
+    graph : str, graph, list of graphs or callable, default="informed_tree"
+        As in `RandomGraphEnsembleClassifier`, where ``"random_tree"``, which does not
+        look at the labels, is the default.
     kernels : str, callable or sequence of these, default=("linear", "rbf")
         Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes.
         "precomputed" can only stand alone.
@@ -80,7 +81,8 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         and predicted labels that is higher for better ones. Labels that are not
         observed do not count; a function finds in their place what was predicted.
     n_estimators_search : int, default=5
-        Number of members in the search: the first of the final ensemble.
+        Number of members in the search: the first of the final ensemble, but for what
+        graphs and weights learn from the fold alone.
     random_state : int, RandomState, Generator or None
         Draws the graphs, the folds and the order of the examples.
     verbose : int, default=0
@@ -141,7 +143,7 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         self,
         n_estimators=50,
         aggregation="mam",
-        graph="random_tree",
+        graph="informed_tree",
         kernels=("linear", "rbf"),
         gammas=None,
         degree=3,
