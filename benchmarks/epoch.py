@@ -56,6 +56,10 @@ def main():
             ),
         ]
     )
+    print(
+        f"\nA and W have a column per cell, {problem.factors.n_cells}; an epoch multiplies "
+        f"by their coordinates, {coordinates.n}."
+    )
 
 
 if __name__ == "__main__":

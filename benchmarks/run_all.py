@@ -46,6 +46,7 @@ printed stands in the user guide:
 | script | page |
 |---|---|
 | `certificates.py` | [proofs of predictions](../docs/guide/certified.rst) |
+| `label_lists.py` | [the best label sets](../docs/guide/certified.rst) |
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
