@@ -57,8 +57,8 @@ def main():
         ]
     )
     print(
-        f"\nA and W have a column per cell, {problem.factors.n_cells}; an epoch multiplies "
-        f"by their coordinates, {coordinates.n}."
+        f"\nA and W have a column per cell, {problem.factors.n_cells}; an epoch "
+        f"multiplies by their coordinates, {coordinates.n}."
     )
 
 
