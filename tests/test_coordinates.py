@@ -83,6 +83,16 @@ def test_unshared_coordinates_give_every_table_that_sums_to_zero(factors, seed):
 
 @given(factor_graphs(), st.booleans(), seeds)
 @settings(deadline=None, max_examples=50)
+def test_contracting_undoes_expanding(factors, shared, seed):
+    coordinates = Coordinates.of(factors, shared=shared)
+    values = np.random.default_rng(seed).normal(size=coordinates.n)
+    found = np.empty(coordinates.n)
+    _compiled._contract(coordinates.arrays, coordinates.expand([values])[0], found)
+    assert_allclose(found, values, atol=1e-13)
+
+
+@given(factor_graphs(), st.booleans(), seeds)
+@settings(deadline=None, max_examples=50)
 def test_the_squared_norm_is_that_of_all_cells(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=(3, coordinates.n))

@@ -527,6 +527,21 @@ def test_products_become_exact_where_rounding_keeps_the_gap_open():
     assert form.multiplied is form.data
 
 
+def test_a_path_over_a_rounded_kernel_has_true_gaps_also_after_it_became_exact():
+    task = make_task(TREE, [2, 2, 2], n=30, intercept=True)
+    form = kernel_form_with_copy(task)
+    K, factor = form.data + 1.0, 1.0
+    for C in (0.1, 10.0, 1e5):
+        form.restart(factor)
+        problem = task.problem._replace(C=C)
+        found = solve(form, problem, np.random.default_rng(0), tol=1e-3, max_iter=3000)
+        scores = K @ found.weights
+        squared_norm = (scores * found.weights).sum()
+        primal = primal_value(task._replace(C=C), scores, squared_norm)
+        assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-6)
+        factor = 10.0
+
+
 def test_csr_matrices_are_as_good_as_csr_arrays():
     task = make_task(TREE, [2, 2, 2], n=20)
     expected = task.solve(SparseForm, max_iter=2)
