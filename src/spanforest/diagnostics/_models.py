@@ -171,9 +171,9 @@ def in_training_order(model: Any, Y: Any) -> Any:
     return model._in_training_order(Y)
 
 
-def positives(Y: Any) -> np.ma.MaskedArray:
+def positives(Y: Any, missing_label: Any = None) -> np.ma.MaskedArray:
     """Return which labels are on: 1, or any value but the lowest; masked if unknown."""
-    codes, coding = read_labels(Y, allow_missing=True)
+    codes, coding = read_labels(Y, allow_missing=True, missing_label=missing_label)
     columns = []
     for column, values in zip(codes.T, coding.classes, strict=True):
         is_on = np.arange(len(values)) > 0
