@@ -166,7 +166,7 @@ def codes_of(
 def in_training_order(model: Any, Y: Any) -> Any:
     """Return Y, with the columns of a DataFrame in the order the model knows."""
     model, _ = final_step(model)
-    if getattr(model, "label_names_", None) is None or not hasattr(Y, "columns"):
+    if getattr(model, "label_names_", None) is None:
         return Y
     return model._in_training_order(Y)
 
