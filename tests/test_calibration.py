@@ -23,6 +23,7 @@ from spanforest._held_out import (
     consensus_margins,
     margins_of_fold,
 )
+from spanforest._parallel import Workers
 from spanforest._training import Settings
 from spanforest.calibration import Calibration, fit_calibration
 from spanforest.decisions import expected_f1_decisions
@@ -471,3 +472,23 @@ def test_labels_that_were_not_observed_are_no_obstacle(classifier):
     labels[1::7, 2] = np.nan
     P = classifier.fit(X, labels).predict_proba(X)
     assert log_loss(P, Y) < 0.5
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_workers_are_sent_no_array_that_their_tasks_do_not_take(kernel, monkeypatch):
+    sent, run = [], Workers.run
+
+    def watched(workers, tasks, what, shared):
+        sent.append(([part for task in tasks for part in task[1]], shared))
+        return run(workers, tasks, what, shared)
+
+    monkeypatch.setattr(Workers, "run", watched)
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = RandomGraphEnsembleClassifier(
+        2, kernel=kernel, tol=0.1, probability=True, random_state=0
+    )
+    model.fit(X, (X[:, :2] > 0).astype(int))
+    assert len(sent) == 2  # members, then folds
+    for arguments, shared in sent:
+        assert all(any(part is array for part in arguments) for array in shared)
+        assert len(shared) >= 2

@@ -24,7 +24,7 @@ from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.arff import Attribute, Relation, write_arff
 from spanforest.baselines import svm_per_label
 from spanforest.cli import main
-from spanforest.datasets import load_arff, load_dataset, make_circle
+from spanforest.datasets import load_arff, load_csv, load_dataset, make_circle
 from spanforest.diagnostics import edge_couplings
 from spanforest.ensemble import AGGREGATIONS
 from spanforest.graphs import FROM_LABELS, GENERATORS
@@ -976,6 +976,10 @@ def messages_of_the_library(folder):
         lambda: load_arff(folder / "bare.arff"),
         lambda: load_arff(folder / "bare.arff", ["a"]),
     ]
+    for number, (mark, separator) in enumerate([";,", "|,", "\t,", ",\t"]):
+        path = folder / f"one{number}.csv"
+        path.write_text(f"x{mark}y\n1{mark}0\n2{mark}1\n")
+        calls.append(partial(load_csv, path, -1, separator=separator))
     for call in calls:
         with pytest.raises((ValueError, OSError)) as caught:
             call()
@@ -994,6 +998,41 @@ def test_advice_of_the_library_is_given_in_options(folder):
         said = _words.in_words_of_commands(message)
         assert said != message
         assert not re.search(r"data_home|load_|labels=|drop=|max_iter|Value err", said)
+
+
+def parameters_to_pass():
+    """What the library advises to pass, except where no command leads.
+
+    None tunes, and a file of edges without any is refused before it is a graph.
+    """
+    package = Path(_words.__file__).parents[1]
+    for path in package.rglob("*.py"):
+        inside = path.relative_to(package)
+        if inside.parts[0] not in ("cli", "tuning", "graphs.py"):
+            yield from re.findall(r"Pass (\w+=)", path.read_text(encoding="utf-8"))
+
+
+def test_whatever_the_library_advises_to_pass_is_an_option_in_commands(folder):
+    messages = list(messages_of_the_library(folder))
+    advised = set(parameters_to_pass())
+    assert {"separator=", "labels="} <= advised
+    for parameter in advised:
+        assert any(f"Pass {parameter}" in each for each in messages), parameter
+    for message in messages:
+        assert not re.search(r"Pass \w+=", _words.in_words_of_commands(message))
+
+
+@pytest.mark.parametrize(
+    ("mark", "advice"),
+    [
+        (";", "'x;y'. Write the file with ','."),
+        ("\t", "Say --format tsv, or write the file with ','."),
+    ],
+)
+def test_other_separators_lead_to_what_a_command_can_do(capsys, folder, mark, advice):
+    Path("x.csv").write_text(f"x{mark}y\n1{mark}0\n2{mark}1\n")
+    assert main(["train", "x.csv", "--labels", "last:1", "-o", "m"]) == 1
+    assert advice in capsys.readouterr().err
 
 
 def test_without_typer_the_extra_is_named(capsys, monkeypatch):

@@ -68,9 +68,9 @@ def test_no_coordinate_is_superfluous(factors):
         assert np.linalg.matrix_rank(basis(coordinates)) == dimensions
 
 
-@given(factor_graphs(), seeds)
+@given(factor_graphs())
 @settings(deadline=None, max_examples=50)
-def test_unshared_coordinates_give_every_table_that_sums_to_zero(factors, seed):
+def test_unshared_coordinates_give_every_table_that_sums_to_zero(factors):
     coordinates = Coordinates.of(factors, shared=False)
     assert coordinates.n == factors.n_cells - factors.n_factors
     tables = basis(coordinates)

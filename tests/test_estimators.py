@@ -748,6 +748,28 @@ def test_score_finds_the_labels_of_a_data_frame_by_name(classifier):
         classifier.score(X, frame[list("abc")])
 
 
+def test_a_series_with_a_name_is_a_frame_of_one_column(classifier):
+    series = pd.Series(Y[:, 0], name="a")
+    for labels in (series, series.to_frame()):
+        classifier.fit(X, labels)
+        expected = classifier.score(X, Y[:, 0])
+        assert classifier.score(X, series.to_frame()) == expected
+        for same in (series, series.rename(None)):
+            assert classifier.score(X, same) == expected
+        for other in (series.rename("b"), series.rename("b").to_frame()):
+            with pytest.raises(
+                ValueError, match=r"labels of fit.*\['a'\]; got \['b'\]"
+            ):
+                classifier.score(X, other)
+
+
+def test_a_failed_fit_leaves_no_width_to_be_restored(classifier):
+    classifier.set_params(kernel="rbf")
+    with pytest.raises(ValueError, match="one row per example"):
+        classifier.fit(X, Y[:-1])
+    assert not hasattr(pickle.loads(pickle.dumps(classifier)), "gamma_")
+
+
 def test_decisions_can_be_cross_validated(classifier):
     decisions = cross_val_predict(classifier, X, Y, cv=3, method="decision_function")
     assert decisions.shape == Y.shape

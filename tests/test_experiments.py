@@ -4,6 +4,7 @@ import errno
 import gc
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from joblib import Parallel, delayed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 
 from spanforest._blas import single_blas_thread
 from spanforest.datasets import Dataset, make_circle
@@ -41,11 +43,12 @@ from spanforest.experiments import (
     run,
 )
 from spanforest.experiments._folds import select_folds
-from spanforest.experiments._inputs import Fold, FoldKernel
+from spanforest.experiments._inputs import Fold, FoldKernel, _Stacked
 from spanforest.experiments._methods import (
     LEARNERS,
     Effort,
     fit_and_score,
+    has_trees,
     methods_of,
     run_learner,
     score,
@@ -547,12 +550,61 @@ def test_a_kernel_of_numbers_is_the_kernel_of_the_fold(kind):
     fold = make_fold(kind)
     numbers = fold.numbers
     for width in (None, 0.5):
-        kernel = FoldKernel(fold.kernel(width), width)
+        kernel = FoldKernel(fold, width)
         for found, wanted in zip(numbers, fold.kernel(width), strict=True):
             assert_array_equal(kernel(found, numbers.train), wanted)
             assert_array_equal(
                 kernel(found[::-2], numbers.train[1:4]), wanted[::-2, 1:4]
             )
+
+
+def test_a_kernel_of_numbers_is_computed_when_called_and_the_last_one_kept(monkeypatch):
+    fold = make_fold()
+    asked, kernel = [], Fold.kernel
+    monkeypatch.setattr(
+        Fold,
+        "kernel",
+        lambda fold, width=None: asked.append(width) or kernel(fold, width),
+    )
+    train = fold.numbers.train
+    kernels = [FoldKernel(fold, width) for width in (0.5, 1.0)]
+    assert asked == []
+    found = [(each(train, train), each(train, train))[1] for each in kernels]
+    assert [width for width in asked if width] == [0.5, 1.0]
+    kept = [value for value in vars(fold).values() if isinstance(value, _Stacked)]
+    assert [each.width for each in kept] == [1.0]
+    for each, wanted in zip(kernels, found, strict=True):
+        assert clone(each, safe=False) is each
+        again = pickle.loads(pickle.dumps(each))
+        assert again.width == each.width
+        assert_array_equal(again(train, train), wanted)
+
+
+def test_what_has_trees_is_what_their_number_changes():
+    fold = make_fold()
+    for learner, make in LEARNERS.items():
+        if learner in PEERS:
+            assert not has_trees(learner)
+            continue
+        family = TUNED.families[learner]
+        params = params_for(family, 0)
+        few, many = (
+            str(make(fold, params, TINY._replace(n_trees=n), 0).estimator.get_params())
+            for n in (3, 4)
+        )
+        assert has_trees(learner) == (without_addresses(few) != without_addresses(many))
+
+
+def without_addresses(text):
+    return re.sub(r"0x[0-9a-f]+", "", text)
+
+
+def params_for(family, number):
+    """Give a candidate as its learner takes it: one that tunes itself takes lists."""
+    params = family.candidates[number]
+    if family.tunes_itself:
+        return {name: [value] for name, value in params.items()}
+    return params
 
 
 def test_the_ensemble_that_tunes_itself_has_the_means_of_the_others():
@@ -596,7 +648,7 @@ def check_learner(protocol, learner):
         fold = make_fold(kind, protocol.scaling)
         for number, value in enumerate((0, 1)):
             fold.Y.train[:, number] = value
-        for params in (family.candidates[0], family.candidates[-1]):
+        for params in (params_for(family, 0), params_for(family, -1)):
             results = run_learner(learner, fold, params, TINY, 0)
             assert tuple(results) == methods_of(learner)
             for result in results.values():
@@ -625,10 +677,10 @@ def check_that_it_learns(learner):
     fold = Fold(Dataset("circle", Y, X), np.arange(60), np.arange(60, 120))
     effort = Effort(n_trees=2, n_bags=5, n_rounds=20, n_chains=3, n_forest=20)
     most_frequent = np.maximum(fold.Y.test.mean(0), 1 - fold.Y.test.mean(0)).mean()
-    candidates = TUNED.families[TUNED.learners[learner]].candidates
+    family = TUNED.families[TUNED.learners[learner]]
     results = [
-        run_learner(learner, fold, params, effort, 0)
-        for params in (candidates[0], candidates[-1])
+        run_learner(learner, fold, params_for(family, number), effort, 0)
+        for number in (0, -1)
     ]
     for method in methods_of(learner):
         scores = [each[method].scores["microlabel_accuracy"] for each in results]

@@ -18,6 +18,8 @@ from scipy import optimize, sparse
 from sklearn.base import clone
 from sklearn.metrics import mutual_info_score
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
@@ -28,9 +30,13 @@ from spanforest.datasets import make_circle
 from spanforest.diagnostics import (
     edge_couplings,
     explain,
+    final_step,
+    keep_summary,
     label_frequencies,
     reconstruction_gap,
+    training_frequencies,
 )
+from spanforest.experiments import StoredGraph
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, chow_liu_tree, mutual_information
 from spanforest.losses import find_loss
@@ -39,6 +45,7 @@ from spanforest.metrics import (
     microlabel_f1,
     multilabel_accuracy,
 )
+from spanforest.plots import LabelGraphDisplay
 from spanforest.solvers import DenseForm, KernelForm, Problem, SparseForm, solve
 
 PATH = LabelGraph(3, [(0, 1), (1, 2)])
@@ -591,6 +598,8 @@ def test_frequencies_and_couplings_are_of_the_labels_that_are_known(circle):
     shares = np.array([y[~out].mean() for y, out in zip(Y.T, hidden.T, strict=True)])
     for partly in (with_nan(Y, hidden), np.ma.masked_array(Y, hidden)):
         assert_allclose(label_frequencies(partly), shares)
+    coded = np.where(hidden, -1, Y)
+    assert_allclose(label_frequencies(coded, missing_label=-1), shares)
     # labels that are all known and have the same frequencies give the same couplings
     n = np.lcm.reduce((~hidden).sum(axis=0))
     counts = np.rint(shares * n).astype(int)
@@ -598,6 +607,27 @@ def test_frequencies_and_couplings_are_of_the_labels_that_are_known(circle):
     expected = edge_couplings(model, X, same)
     found = edge_couplings(model, X, with_nan(Y, hidden))
     assert_allclose(found.strength, expected.strength)
+    # and so does the value that the model was told means missing
+    told = small_ensemble(missing_label=-1).fit(X, coded)
+    assert_allclose(edge_couplings(told, X, coded).strength, expected.strength)
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_summaries_and_pictures_count_no_missing_label_as_a_value(circle, in_pipeline):
+    X, Y, hidden = circle
+    coded = np.where(hidden, -1, Y)
+    model = small_ensemble(missing_label=-1)
+    if in_pipeline:
+        model = make_pipeline(StandardScaler(), model)
+    model.fit(X, coded)
+    shares = np.ma.masked_array(Y, hidden).mean(axis=0)
+    keep_summary(model, X, coded)
+    assert_allclose(training_frequencies(model), shares)
+    pytest.importorskip("matplotlib").use("Agg")
+    display = LabelGraphDisplay.from_estimator(model, X, coded)
+    assert_allclose(display.frequencies, shares)
+    stored = StoredGraph.of(final_step(model)[0], final_step(model, X)[1], coded)
+    assert_allclose(stored.frequencies, shares)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from spanforest._validation import (
     check_number,
     check_option,
     read_labels,
+    series_name,
 )
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
 from spanforest.inference import Decoding, max_product
@@ -39,8 +40,12 @@ CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
 DECODERS = ("certified", "max_product")
 # what a fit with other parameters may not have
 _OF_ONE_FIT = (
-    *("coef_", "dual_coef_", "X_fit_", "gamma_"),
-    *("calibration_", "_calibrated"),
+    "coef_",
+    "dual_coef_",
+    "X_fit_",
+    "gamma_",
+    "calibration_",
+    "_calibrated",
 )
 
 
@@ -78,7 +83,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "n_features_in_" in state and "gamma_" not in state:
+        is_fitted = "coef_" in state or "dual_coef_" in state
+        if is_fitted and "gamma_" not in state:
             # saved when fit did not keep it, and 1 / n_features was every default
             default = 1.0 / self.n_features_in_ if self.gamma is None else self.gamma
             self.gamma_ = default if self.kernel in HAVE_GAMMA else None
@@ -101,20 +107,27 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             Between 0 and 1.
         """
         check_is_fitted(self)
-        if self.label_names_ is not None and hasattr(y, "columns"):
-            y = self._in_training_order(y)
+        y = self._in_training_order(y)
         if self.missing_label is not None:
             read_labels(y, missing_label=self.missing_label)  # refuses missing ones
         return multilabel_accuracy(y, self.predict(X), sample_weight=sample_weight)
 
     def _in_training_order(self, y: Any) -> Any:
-        if set(y.columns) != set(self.label_names_):
+        """Return y, with its columns in the order of fit if both have names.
+
+        A Series with a name is a single column.
+        """
+        has_columns = hasattr(y, "columns")
+        names = y.columns if has_columns else series_name(y)
+        if self.label_names_ is None or names is None:
+            return y
+        if set(names) != set(self.label_names_):
             raise ValueError(
                 "the columns of y must be the labels of fit, in any order: "
                 f"{list(map(str, self.label_names_))}; got "
-                f"{list(map(str, y.columns))}."
+                f"{list(map(str, names))}."
             )
-        return y[list(self.label_names_)]
+        return y[list(self.label_names_)] if has_columns else y
 
     @property
     def _is_linear(self) -> bool:

@@ -154,10 +154,10 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         columns = [_column(column) for column in np.atleast_2d(array.T)]
     else:
         columns = list(np.atleast_2d(array.T))
-    return columns, _series_name(Y), is_vector
+    return columns, series_name(Y), is_vector
 
 
-def _series_name(Y: Any) -> NDArray[Any] | None:
+def series_name(Y: Any) -> NDArray[Any] | None:
     """Return the name of a Series as that of its only label."""
     if not hasattr(Y, "iloc") or getattr(Y, "name", None) is None:
         return None

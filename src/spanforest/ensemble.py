@@ -249,8 +249,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             delayed(train_member)(data.basis, data.Y, data.rounded, recipe, spec, seed)
             for spec, seed in zip(plan.specs, plan.seeds, strict=True)
         ]
-        workers, shared = Workers(self.n_jobs, bool(self.verbose)), data.arrays
-        models = workers.run(tasks, "members", shared)
+        workers = Workers(self.n_jobs, bool(self.verbose))
+        models = workers.run(tasks, "members", data.arrays)
         self.estimators_ = [self._member(model) for model in models]
         self.graphs_ = [model.graph for model in models]
         self.duality_gap_ = np.array([model.gaps[-1] for model in models])
@@ -267,7 +267,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
                 data,
                 HeldOut(self._member_factors, plan.settings, margins),
                 plan.calibration_seed,
-                lambda tasks: workers.run(tasks, "members", shared),
+                lambda tasks: workers.run(tasks, "members", [data.basis, data.Y]),
             )
         n_short = sum(not model.converged for model in models)
         if not n_short:

@@ -26,6 +26,9 @@ PHRASES = (
         "Pass labels= a Mulan XML file.*",
         "Say --labels with a Mulan XML file, their names, or first:N or last:N.",
     ),
+    Phrase(r"Pass separator='\\t'", "Say --format tsv"),
+    Phrase("Pass separator=','", "Say --format csv"),
+    Phrase("Pass separator='[;|]', or write", "Write"),
     Phrase(r"drop=\['(.+?)'\]", r"--drop \1"),
     Phrase(
         "Raise max_iter or tol, lower C,.*",

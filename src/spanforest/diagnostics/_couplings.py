@@ -149,7 +149,8 @@ def keep_summary(model: Any, X: Any, Y: Any) -> None:
     [[0, 1]]
     """
     model.couplings_ = edge_couplings(model, X, Y)._asdict()
-    model.label_frequencies_ = label_frequencies(Y)
+    missing_label = final_step(model)[0].missing_label
+    model.label_frequencies_ = label_frequencies(Y, missing_label)
 
 
 def training_couplings(model: Any) -> Couplings | None:
@@ -223,7 +224,7 @@ def _kept_examples(model: Any) -> tuple[Any, Any]:
     return classifier, pandas.DataFrame(examples, columns=list(names))
 
 
-def label_frequencies(Y: Any) -> NDArray[np.float64]:
+def label_frequencies(Y: Any, missing_label: Any = None) -> NDArray[np.float64]:
     """Return the share of examples that have each label.
 
     Parameters
@@ -231,6 +232,8 @@ def label_frequencies(Y: Any) -> NDArray[np.float64]:
     Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
         Labels. Of labels with other values than 0 and 1, all values but the lowest
         count as having it. NaN and None are not known, and do not count.
+    missing_label : number or str, optional
+        A further value that means so, such as -1.
 
     Returns
     -------
@@ -242,5 +245,7 @@ def label_frequencies(Y: Any) -> NDArray[np.float64]:
     >>> from spanforest.diagnostics import label_frequencies
     >>> label_frequencies([[1, 0, 2], [1, 1, 0]]).tolist()
     [1.0, 0.5, 0.5]
+    >>> label_frequencies([[0], [-1], [1]], missing_label=-1).tolist()
+    [0.5]
     """
-    return np.asarray(positives(Y).mean(axis=0))
+    return np.asarray(positives(Y, missing_label).mean(axis=0))

@@ -166,14 +166,14 @@ def codes_of(
 def in_training_order(model: Any, Y: Any) -> Any:
     """Return Y, with the columns of a DataFrame in the order the model knows."""
     model, _ = final_step(model)
-    if getattr(model, "label_names_", None) is None or not hasattr(Y, "columns"):
+    if getattr(model, "label_names_", None) is None:
         return Y
     return model._in_training_order(Y)
 
 
-def positives(Y: Any) -> np.ma.MaskedArray:
+def positives(Y: Any, missing_label: Any = None) -> np.ma.MaskedArray:
     """Return which labels are on: 1, or any value but the lowest; masked if unknown."""
-    codes, coding = read_labels(Y, allow_missing=True)
+    codes, coding = read_labels(Y, allow_missing=True, missing_label=missing_label)
     columns = []
     for column, values in zip(codes.T, coding.classes, strict=True):
         is_on = np.arange(len(values)) > 0

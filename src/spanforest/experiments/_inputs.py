@@ -31,6 +31,11 @@ class Parts(NamedTuple):
     test: Any
 
 
+class _Stacked(NamedTuple):
+    width: float | None
+    values: NDArray[np.float64]
+
+
 class Fold:
     """The training and test part of a data set, prepared for any method.
 
@@ -57,6 +62,7 @@ class Fold:
         self._scaling = scaling
         self.Y = Parts(dataset.Y[train], dataset.Y[test])
         self.label_names = dataset.label_names
+        self._stacked: _Stacked | None = None
 
     def part(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> "Fold":
         """Split the training part again; `train` and `test` count its rows."""
@@ -101,6 +107,16 @@ class Fold:
         distances = self._distances
         scale = width * distances.train.mean() / 2 or 1.0
         return Parts(*(np.exp(-D / scale) for D in distances))
+
+    def stacked_kernel(self, width: float | None) -> NDArray[np.float64]:
+        """Give the kernel of all examples with the training part, which comes first.
+
+        Only the one that was asked for last is kept: a search goes from width to width.
+        """
+        if self._stacked is None or self._stacked.width != width:
+            self._stacked = None  # free the last one before there is another
+            self._stacked = _Stacked(width, np.vstack(self.kernel(width)))
+        return self._stacked.values
 
     @property
     def numbers(self) -> Parts:
@@ -168,20 +184,23 @@ class FoldKernel:
 
     Parameters
     ----------
-    parts : Parts
-        As from `Fold.kernel`.
+    fold : Fold
+        Whose examples they are. It computes the kernel when it is first needed.
     width : float or None
-        What to call it.
+        As for `Fold.kernel`.
     """
 
-    def __init__(self, parts: Parts, width: float | None):
+    def __init__(self, fold: Fold, width: float | None):
         self.width = width
-        self._values = np.vstack(parts)
+        self._fold = fold
 
     def __call__(self, some: NDArray, training: NDArray) -> NDArray[np.float64]:
         """Give the kernel of some examples with some of the training part."""
         rows, columns = (X[:, 0].astype(np.intp) for X in (some, training))
-        return self._values[np.ix_(rows, columns)]
+        return self._fold.stacked_kernel(self.width)[np.ix_(rows, columns)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "FoldKernel":
+        return self  # clones of a classifier share the data; nothing here is changed
 
 
 def _scaler(dataset: Dataset, scaling: str) -> Any:

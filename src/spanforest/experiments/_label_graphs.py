@@ -51,7 +51,7 @@ class StoredGraph(NamedTuple):
         return cls(
             couplings.strongest(MOST_EDGES),
             len(couplings.strength),
-            label_frequencies(Y),
+            label_frequencies(Y, ensemble.missing_label),
             tuple(map(str, label_names)),
             len(Y),
         )

@@ -42,6 +42,9 @@ Scores = dict[str, float]
 _TRAINING = {"tol": 0.05, "max_iter": 100}
 
 
+_WITH_TREES = ("ensemble", "selftuned")
+
+
 class Effort(NamedTuple):
     """Sizes of the ensembles."""
 
@@ -147,6 +150,17 @@ def methods_of(learner: str) -> tuple[str, ...]:
     ('svm',)
     """
     return AGGREGATIONS if learner == "ensemble" else (learner,)
+
+
+def has_trees(learner: str) -> bool:
+    """Tell whether the number of trees changes what a learner does.
+
+    Examples
+    --------
+    >>> has_trees("ensemble"), has_trees("mmcrf")
+    (True, False)
+    """
+    return learner in _WITH_TREES
 
 
 class _Training(NamedTuple):
@@ -261,14 +275,10 @@ def _ensemble(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
 
 
 def _selftuned(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
-    widths, Cs = (
-        values if isinstance(values, list) else [values]
-        for values in (params["width"], params["C"])
-    )
     ensemble = RandomGraphEnsembleClassifierCV(
         effort.n_trees,
-        kernels=[FoldKernel(fold.kernel(width), width) for width in widths],
-        Cs=Cs,
+        kernels=[FoldKernel(fold, width) for width in params["width"]],
+        Cs=params["C"],
         losses="edge",
         random_state=seed,
         **_TRAINING,

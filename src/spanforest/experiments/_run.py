@@ -25,6 +25,7 @@ from spanforest.experiments._methods import (
     Effort,
     Result,
     fit_and_score,
+    has_trees,
     methods_of,
     run_learner,
 )
@@ -264,8 +265,7 @@ class Experiment:
         if isinstance(task, ChoiceTask):
             return choice_label(row, task.family)
         # other methods do not depend on the number of trees
-        has_trees = task.learner in ("ensemble", "selftuned")
-        n_trees = self.effort.n_trees if has_trees else None
+        n_trees = self.effort.n_trees if has_trees(task.learner) else None
         return {**row, "method": method, "n_trees": n_trees}
 
 

@@ -137,9 +137,10 @@ class LabelGraphDisplay:
         """
         labels = model.predict(X) if Y is None else in_training_order(model, Y)
         couplings = edge_couplings(model, X, labels)
+        classifier, _ = final_step(model)
         if label_names is None:
-            label_names = final_step(model)[0].label_names_
-        frequencies = label_frequencies(labels)
+            label_names = classifier.label_names_
+        frequencies = label_frequencies(labels, classifier.missing_label)
         return cls(couplings, frequencies, label_names, max_edges).plot(ax=ax)
 
     @property
