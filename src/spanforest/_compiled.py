@@ -30,6 +30,7 @@ NEGLIGIBLE = 1e-14  # relative to its terms; less than that is zero but for roun
 EMPTY = 1e-12  # the same of cells, which are differences of sums over many epochs
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 TIE = 1e-12  # relative; closer scores are tied, so that rounding decides nothing
+TIGHT = 1e-10  # relative; a bound that is closer than that to a score meets it
 TRAINING_SWEEPS = 20  # of message passing, per step on a graph with cycles
 CERTIFYING_SWEEPS = 200
 TILE = 512  # entries of a row in a product: a few rows of so many fit the first cache
@@ -564,6 +565,29 @@ def _climb(scores, g, messages, labels, work):
 
 
 @compiled
+def rounding(scores, g):
+    """Return what a bound may exceed a score by and still meet it, but for their size.
+
+    To this comes TIGHT times the bound itself. With m_f the largest cell of factor f,
+    the cells of a labelling have absolute values that sum to at most
+    2 sum_f |m_f| + |score|, so the sum of |m_f| is their scale even where the score is
+    near 0; and a large penalty, which nobody picks, does not blur the others' scores.
+    It only enters by what it does to messages, which is rounding. There is no absolute
+    part: scaled scores have the same proofs.
+    """
+    total, largest = 0.0, 0.0
+    for f in range(g.factor.shape[0]):
+        start = g.factor[f]["offset"]
+        top = scores[start]
+        for c in range(start, start + g.factor[f]["n_cells"]):
+            top = max(top, scores[c])
+            if scores[c] > FORBIDDEN:
+                largest = max(largest, abs(scores[c]))
+        total += abs(top)
+    return TIGHT * total + NEGLIGIBLE * largest
+
+
+@compiled
 def message_work(g):
     """Return the buffers of `tree_reweighted`: a labelling, a belief, decided flags."""
     n_labels = g.label.shape[0]
@@ -578,15 +602,17 @@ def message_work(g):
 def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
     """Write a labelling into `labels`; return its score and a bound on the best one.
 
-    Where the two agree to rounding the labelling is optimal, and sweeping stops. It
-    also stops when a sweep in each direction improved the bound by next to nothing;
-    then at least no change of a single label is an improvement. `messages` holds zeros
-    or any earlier messages; `work` is from `message_work`.
+    Where the two agree to rounding they are returned as equal: the labelling is
+    optimal, and sweeping stops. It also stops when a sweep in each direction improved
+    the bound by next to nothing; then at least no change of a single label is an
+    improvement. `messages` holds zeros or any earlier messages; `work` is from
+    `message_work`.
     """
     candidate, belief, decided = work
     nothing = belief[:0]
     score, bound = -np.inf, np.inf
-    before = np.inf
+    before, slack = np.inf, 0.0
+    least_slack = rounding(scores, g)
     for sweep in range(max_sweeps):
         forward = sweep % 2 == 0
         found = _reweighted_sweep(
@@ -598,16 +624,16 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
             score = value
             for j in range(labels.shape[0]):
                 labels[j] = candidate[j]
-        slack = 1e-10 * (1.0 + abs(bound))
+        slack = least_slack + TIGHT * abs(bound)
         if bound - score <= slack:
-            return score, max(bound, score)
+            return score, score
         if not forward:
             if before - bound <= 10.0 * slack:
                 break
             before = bound
     _climb(scores, g, messages, labels, (belief, decided))
     score = labelling_score(scores, g, labels)
-    return score, max(bound, score)
+    return score, score if bound - score <= slack else bound
 
 
 @compiled
@@ -867,6 +893,7 @@ def bound_part(scores, g, stop, messages, labels, caps):
     drops = np.empty(caps.shape[0])
     score, bound, last = -np.inf, np.inf, np.inf
     before = np.inf
+    least_slack = rounding(scores, g)
     caps[:] = np.inf
     n_sweeps = 0
     while n_sweeps < max_sweeps:
@@ -883,7 +910,7 @@ def bound_part(scores, g, stop, messages, labels, caps):
         if n_sweeps == 1 or _exceeds(value, score):
             score = value
             labels[:] = candidate
-        slack = 1e-10 * (1.0 + abs(bound))
+        slack = least_slack + TIGHT * abs(bound)
         if bound <= target:
             break
         if not forward:

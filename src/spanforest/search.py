@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest import _compiled
-from spanforest._compiled import CERTIFYING_SWEEPS
+from spanforest._compiled import CERTIFYING_SWEEPS, TIGHT
 from spanforest.factors import FactorGraph
 from spanforest.inference import Decoding, decode
 
@@ -41,17 +41,20 @@ class Limits(NamedTuple):
 
 
 class TopLists(NamedTuple):
-    """The best labellings of every example, best first."""
+    """The best labellings of every example, best first.
+
+    Where a score and the bound agree to rounding, relative to the scores of the
+    factors, the score is not below the bound.
+    """
 
     labels: NDArray[np.intp]  # (n, k, n_labels)
-    scores: NDArray[np.float64]  # (n, k)
+    scores: NDArray[np.float64]  # (n, k); -inf at places that could not be filled
     bound: NDArray[np.float64]  # (n,) no labelling outside the list scores higher
 
     @property
     def proven(self) -> NDArray[np.bool_]:
         """Whether each labelling is proven to have its place, up to rounding."""
-        slack = 1e-9 * (1.0 + np.abs(self.scores))
-        return self.scores >= self.bound[:, None] - slack
+        return np.isfinite(self.scores) & (self.scores >= self.bound[:, None])
 
 
 def decode_exactly(
@@ -271,7 +274,7 @@ def _search(
         if bound <= search.target(bound):
             break
         if search.n_edges >= limits.n_edges or time.monotonic() > end:
-            return bound
+            return search.met(bound)
         part = heapq.heappop(search.parts)
         if part.finding is None:
             search.look_at(part)
@@ -294,10 +297,20 @@ class _Search:
         self.parts: list[_Part] = []
         self.n_edges = 0  # passed over so far
         self._age = count()
+        self._least_slack = _compiled.rounding(scores, factors.arrays)
 
     def target(self, bound: float) -> float:
         """Return up to what score labellings are of no interest, rounding included."""
-        return self.best.threshold + 1e-10 * (1.0 + abs(bound))
+        return self.best.threshold + self.slack(bound)
+
+    def slack(self, bound: float) -> float:
+        """Return what a bound may exceed a score by and still meet it."""
+        return self._least_slack + TIGHT * abs(bound)
+
+    def met(self, bound: float) -> float:
+        """Return a bound, lowered to the last score of the list that it meets."""
+        least = bound - self.slack(bound)
+        return min([bound, *(s for s in self.best.scores if s >= least)])
 
     def add(
         self,
@@ -341,7 +354,7 @@ class _Search:
         kept = self._counts(all_caps > self.target(bound))
         if kept.min() == 0:
             return
-        is_best = found - score <= 1e-10 * (1.0 + abs(bound))
+        is_best = found - score <= self.slack(bound)
         again = part._replace(
             minus_bound=-bound,
             earlier=_Messages(part.alive, messages),
