@@ -1,10 +1,11 @@
 """All compiled routines: max-sum and message passing on factor graphs, solver passes.
 
-They stand in one file because Numba's cache on disk does not notice a change in another
-one. They take and give arrays, and named tuples of arrays (`g` is always a
-`FactorArrays`), draw no random numbers and check nothing: all of that is done above. No
-fastmath, since -inf and ties matter, but in plain sums of products. Hot loops read
-arrays that were taken out of their tuples before.
+Also lists of labellings, parts of a search, coordinates, and sums of products. They
+stand in one file because Numba's cache on disk does not notice a change in another one.
+They take and give arrays, and named tuples of arrays (`g` is always a `FactorArrays`),
+draw no random numbers and check nothing: all of that is done above. No fastmath, since
+-inf and ties matter, but in plain sums of products. Hot loops read arrays that were
+taken out of their tuples before.
 """
 
 from typing import Any, NamedTuple
@@ -753,12 +754,28 @@ def restrict(scores, g, alive):
     (without what only forests need) and the constant. Labels, edges and values keep
     their order. Shape: alive (total number of values,), one or more true per label.
     """
+    place, only, label = _free_labels(g, alive)
+    kept = _free_edges(g, place)
+    left = _part_graph(g, place, label, kept)
+    part = np.zeros(left.factor["n_cells"].sum())
+    _copy_tables(scores, g, alive, kept, part)
+    constant = _add_decided(scores, g, alive, (place, only, label), part)
+    return part, left, constant
+
+
+@compiled
+def _free_labels(g, alive):
+    """Find the labels with several values left.
+
+    Returns the place of each label among them, or -1; its last value left, which is the
+    only one of a label that is not free; and records of the free labels, in which only
+    the numbers of values are set.
+    """
     n_labels = g.label.shape[0]
-    n_edges = g.incident.shape[0] // 2
-    place = np.full(n_labels, -1, dtype=np.int64)  # of a free label among these
-    only = np.zeros(n_labels, dtype=np.int64)  # the value of another
+    place = np.full(n_labels, -1, dtype=np.int64)
+    only = np.zeros(n_labels, dtype=np.int64)
     label = np.empty(n_labels, dtype=g.label.dtype)
-    n_free, n_kept_values = 0, 0
+    n_free, n_values = 0, 0
     for j in range(n_labels):
         start, n_alive = g.label[j]["start"], 0
         for a in range(g.label[j]["n_values"]):
@@ -768,59 +785,86 @@ def restrict(scores, g, alive):
         if n_alive > 1:
             place[j] = n_free
             label[n_free]["n_values"] = n_alive
-            label[n_free]["start"] = n_kept_values
-            label[n_free]["incident_stop"] = 0  # a count, for now
+            label[n_free]["start"] = n_values
             n_free += 1
-            n_kept_values += n_alive
-    label = label[:n_free].copy()
+            n_values += n_alive
+    return place, only, label[:n_free].copy()
 
-    kept = np.empty(n_edges, dtype=np.int64)
-    n_kept, n_cells = 0, 0
-    for e in range(n_edges):
-        u, v = place[g.factor[e]["first"]], place[g.factor[e]["second"]]
-        if u >= 0 and v >= 0:
+
+@compiled
+def _free_edges(g, place):
+    """Return the edges both of whose ends are free."""
+    kept = np.empty(g.incident.shape[0] // 2, dtype=np.int64)
+    n_kept = 0
+    for e in range(kept.shape[0]):
+        if place[g.factor[e]["first"]] >= 0 and place[g.factor[e]["second"]] >= 0:
             kept[n_kept] = e
             n_kept += 1
-            n_cells += label[u]["n_values"] * label[v]["n_values"]
-            label[u]["incident_stop"] += 1
-            label[v]["incident_stop"] += 1
+    return kept[:n_kept]
+
+
+@compiled
+def _part_graph(g, place, label, kept):
+    """Return the factor graph of the free labels; their records are completed."""
+    n_free, n_kept = label.shape[0], kept.shape[0]
     factor = np.empty(n_kept + n_free, dtype=g.factor.dtype)
-    incident = np.empty(2 * n_kept, dtype=np.int64)
-    part = np.zeros(n_cells + n_kept_values)
+    degree = np.zeros(n_free, dtype=np.int64)
+    offset, inbox = 0, 0
+    for s in range(n_kept):
+        u, v = place[g.factor[kept[s]]["first"]], place[g.factor[kept[s]]["second"]]
+        n_first, n_second = label[u]["n_values"], label[v]["n_values"]
+        one = factor[s]
+        one["first"], one["second"], one["n_second"] = u, v, n_second
+        one["offset"], one["n_cells"] = offset, n_first * n_second
+        one["to_first"], one["to_second"] = inbox, inbox + n_first
+        offset += n_first * n_second
+        inbox += n_first + n_second
+        degree[u] += 1
+        degree[v] += 1
+
     n_incident = 0
     for j in range(n_free):
         one = factor[n_kept + j]
         one["first"], one["second"], one["n_second"] = j, -1, 1
-        one["offset"], one["n_cells"] = n_cells, label[j]["n_values"]
+        one["offset"], one["n_cells"] = offset, label[j]["n_values"]
         one["to_first"], one["to_second"] = 0, 0
-        label[j]["unary"] = n_cells
-        n_cells += label[j]["n_values"]
-        degree = label[j]["incident_stop"]
-        label[j]["incident_start"] = label[j]["incident_stop"] = n_incident
-        n_incident += degree
+        label[j]["unary"] = offset
+        label[j]["incident_start"] = n_incident
+        label[j]["incident_stop"] = n_incident  # moves on with every edge below
+        offset += label[j]["n_values"]
+        n_incident += degree[j]
 
-    offset, inbox = 0, 0
+    incident = np.empty(n_incident, dtype=np.int64)
     for s in range(n_kept):
-        old = g.factor[kept[s]]
-        first, second = g.label[old["first"]], g.label[old["second"]]
-        u, v = place[old["first"]], place[old["second"]]
-        one = factor[s]
-        one["first"], one["second"], one["n_second"] = u, v, label[v]["n_values"]
-        one["offset"] = offset
-        one["n_cells"] = label[u]["n_values"] * label[v]["n_values"]
-        one["to_first"], one["to_second"] = inbox, inbox + label[u]["n_values"]
-        inbox += label[u]["n_values"] + label[v]["n_values"]
-        for a in range(first["n_values"]):
-            if alive[first["start"] + a]:
-                row = old["offset"] + a * old["n_second"]
-                for b in range(second["n_values"]):
-                    if alive[second["start"] + b]:
-                        part[offset] = scores[row + b]
-                        offset += 1
-        for j in (u, v):
+        for j in (factor[s]["first"], factor[s]["second"]):
             incident[label[j]["incident_stop"]] = s
             label[j]["incident_stop"] += 1
+    return FactorArrays(label, factor, g.branch[:0], g.root[:0], g.order[:0], incident)
 
+
+@compiled
+def _copy_tables(scores, g, alive, kept, part):
+    """Write the scores of the kept edges, without the values that are not alive."""
+    at = 0
+    for s in range(kept.shape[0]):
+        edge = g.factor[kept[s]]
+        first, second = g.label[edge["first"]], g.label[edge["second"]]
+        for a in range(first["n_values"]):
+            if alive[first["start"] + a]:
+                row = edge["offset"] + a * edge["n_second"]
+                for b in range(second["n_values"]):
+                    if alive[second["start"] + b]:
+                        part[at] = scores[row + b]
+                        at += 1
+
+
+@compiled
+def _add_decided(scores, g, alive, free, part):
+    """Add to the free labels' unary scores what other factors give them.
+
+    `free` is from `_free_labels`. Returns the score of the factors that are decided.
+    """
+    place, only, label = free
     constant = 0.0
     for f in range(g.factor.shape[0]):
         old = g.factor[f]
@@ -837,8 +881,7 @@ def restrict(scores, g, alive):
             if alive[start + a]:
                 part[cell] += scores[_edge_cell(old, j, a, other)]
                 cell += 1
-    left = FactorArrays(label, factor, g.branch[:0], g.root[:0], g.order[:0], incident)
-    return part, left, constant
+    return constant
 
 
 @compiled
