@@ -31,7 +31,7 @@ def no_short_cuts():
     """Let small problems go to the search, and small parts be searched to the end."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inference, "FEW_LABELLINGS", 0)
-        patch.setattr(search, "FEW_LABELLINGS", 1)
+        patch.setattr(search, "SMALL_PART", 1)
         yield
 
 
@@ -245,6 +245,16 @@ def test_the_same_search_goes_further_with_a_larger_limit():
     assert shares == sorted(shares)
     assert shares[0] < 1.0
     assert shares[-1] == 1.0
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=0.0), Limits(n_edges=10_000)])
+def test_a_long_list_is_cut_short_by_a_limit(limits):
+    factors, scores = random_problem(30, 2, seed=0)
+    found = k_best(factors, scores[:1], 5000, limits)
+    n_found = np.isfinite(found.scores[0]).sum()
+    assert 0 < n_found < 5000
+    assert (np.diff(found.scores[0, :n_found]) <= 0).all()
+    assert not found.proven[0, n_found:].any()
 
 
 def test_a_list_may_be_as_long_as_there_are_labellings():
