@@ -14,7 +14,7 @@ from spanforest import _compiled, inference, search
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import exhaustive_search, score_labels, tree_reweighted
-from spanforest.search import Limits, decode_exactly, k_best
+from spanforest.search import Limits, TopLists, decode_exactly, k_best
 
 
 def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
@@ -31,7 +31,7 @@ def no_short_cuts():
     """Let small problems go to the search, and small parts be searched to the end."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inference, "FEW_LABELLINGS", 0)
-        patch.setattr(search, "FEW_LABELLINGS", 1)
+        patch.setattr(search, "SMALL_PART", 1)
         yield
 
 
@@ -100,6 +100,63 @@ def test_two_searches_give_the_same_labels():
     factors, scores = random_problem(9, 3, seed=4, ties=True)
     one, two = (decode_exactly(factors, scores) for _ in range(2))
     assert (one.labels == two.labels).all()
+
+
+@pytest.mark.parametrize("power", [-40, 40])
+@no_short_cuts()
+def test_proofs_do_not_depend_on_the_size_of_the_scores(power):
+    factors, scores = random_problem(9, 2, seed=3)
+    scaled = scores * 2.0**power  # exactly
+    for limits in (Limits(), Limits(n_edges=2000)):
+        one, two = (decode_exactly(factors, s, limits) for s in (scores, scaled))
+        assert (one.labels == two.labels).all()
+        assert (one.proven == two.proven).all()
+        one, two = (k_best(factors, s, 20, limits) for s in (scores, scaled))
+        assert (one.labels == two.labels).all()
+        assert (one.proven == two.proven).all()
+
+
+def test_tiny_scores_are_searched_to_the_end():
+    factors, scores = random_problem(14, 2, seed=0)
+    scores *= 1e-11
+    assert not tree_reweighted(factors, scores).proven.all()
+
+    found = decode_exactly(factors, scores)
+
+    assert found.proven.all()
+    assert_allclose(found.score, exhaustive_search(factors, scores).score, rtol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [_compiled.FORBIDDEN, -1e9])
+def test_a_penalty_that_nobody_pays_does_not_blur_a_proof(penalty):
+    factors, scores = random_problem(13, 2, seed=1)
+    scores *= 1e-3
+    scores[:, ::17] = penalty
+
+    found = decode_exactly(factors, scores)
+
+    best = exhaustive_search(factors, scores).score
+    assert (best > -1.0).all()
+    assert found.proven.all()
+    assert_allclose(found.score, best)
+
+
+def test_large_scores_that_cancel_leave_room_for_rounding():
+    factors = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2] * 3, [0, 1, 2])
+    scores = np.random.default_rng(0).normal(size=(20, factors.n_cells))
+    scores[:, :4] += 1e6 / 3
+    scores[:, 4:8] -= 1e6 / 3
+    with no_short_cuts():
+        found = decode_exactly(factors, scores)
+    assert found.proven.all()
+    assert_allclose(found.score, exhaustive_search(factors, scores).score, atol=1e-4)
+
+
+def test_a_place_that_was_not_filled_is_not_proven():
+    labels = np.zeros((2, 3, 4), dtype=int)
+    scores = np.array([[2.0, 1.0, -np.inf], [2.0, -np.inf, -np.inf]])
+    found = TopLists(labels, scores, bound=np.array([1.0, -np.inf]))
+    assert found.proven.tolist() == [[True, True, False], [True, False, False]]
 
 
 def test_a_forest_needs_no_search(monkeypatch):
@@ -188,6 +245,16 @@ def test_the_same_search_goes_further_with_a_larger_limit():
     assert shares == sorted(shares)
     assert shares[0] < 1.0
     assert shares[-1] == 1.0
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=0.0), Limits(n_edges=10_000)])
+def test_a_long_list_is_cut_short_by_a_limit(limits):
+    factors, scores = random_problem(30, 2, seed=0)
+    found = k_best(factors, scores[:1], 5000, limits)
+    n_found = np.isfinite(found.scores[0]).sum()
+    assert 0 < n_found < 5000
+    assert (np.diff(found.scores[0, :n_found]) <= 0).all()
+    assert not found.proven[0, n_found:].any()
 
 
 def test_a_list_may_be_as_long_as_there_are_labellings():

@@ -1,10 +1,11 @@
 """All compiled routines: max-sum and message passing on factor graphs, solver passes.
 
-They stand in one file because Numba's cache on disk does not notice a change in another
-one. They take and give arrays, and named tuples of arrays (`g` is always a
-`FactorArrays`), draw no random numbers and check nothing: all of that is done above. No
-fastmath, since -inf and ties matter, but in plain sums of products. Hot loops read
-arrays that were taken out of their tuples before.
+Also lists of labellings, parts of a search, coordinates, and sums of products. They
+stand in one file because Numba's cache on disk does not notice a change in another one.
+They take and give arrays, and named tuples of arrays (`g` is always a `FactorArrays`),
+draw no random numbers and check nothing: all of that is done above. No fastmath, since
+-inf and ties matter, but in plain sums of products. Hot loops read arrays that were
+taken out of their tuples before.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ NEGLIGIBLE = 1e-14  # relative to its terms; less than that is zero but for roun
 EMPTY = 1e-12  # the same of cells, which are differences of sums over many epochs
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 TIE = 1e-12  # relative; closer scores are tied, so that rounding decides nothing
+TIGHT = 1e-10  # relative; a bound that is closer than that to a score meets it
 TRAINING_SWEEPS = 20  # of message passing, per step on a graph with cycles
 CERTIFYING_SWEEPS = 200
 TILE = 512  # entries of a row in a product: a few rows of so many fit the first cache
@@ -564,6 +566,29 @@ def _climb(scores, g, messages, labels, work):
 
 
 @compiled
+def rounding(scores, g):
+    """Return what a bound may exceed a score by and still meet it, but for their size.
+
+    To this comes TIGHT times the bound itself. With m_f the largest cell of factor f,
+    the cells of a labelling have absolute values that sum to at most
+    2 sum_f |m_f| + |score|, so the sum of |m_f| is their scale even where the score is
+    near 0; and a large penalty, which nobody picks, does not blur the others' scores.
+    It only enters by what it does to messages, which is rounding. There is no absolute
+    part: scaled scores have the same proofs.
+    """
+    total, largest = 0.0, 0.0
+    for f in range(g.factor.shape[0]):
+        start = g.factor[f]["offset"]
+        top = scores[start]
+        for c in range(start, start + g.factor[f]["n_cells"]):
+            top = max(top, scores[c])
+            if scores[c] > FORBIDDEN:
+                largest = max(largest, abs(scores[c]))
+        total += abs(top)
+    return TIGHT * total + NEGLIGIBLE * largest
+
+
+@compiled
 def message_work(g):
     """Return the buffers of `tree_reweighted`: a labelling, a belief, decided flags."""
     n_labels = g.label.shape[0]
@@ -578,15 +603,17 @@ def message_work(g):
 def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
     """Write a labelling into `labels`; return its score and a bound on the best one.
 
-    Where the two agree to rounding the labelling is optimal, and sweeping stops. It
-    also stops when a sweep in each direction improved the bound by next to nothing;
-    then at least no change of a single label is an improvement. `messages` holds zeros
-    or any earlier messages; `work` is from `message_work`.
+    Where the two agree to rounding they are returned as equal: the labelling is
+    optimal, and sweeping stops. It also stops when a sweep in each direction improved
+    the bound by next to nothing; then at least no change of a single label is an
+    improvement. `messages` holds zeros or any earlier messages; `work` is from
+    `message_work`.
     """
     candidate, belief, decided = work
     nothing = belief[:0]
     score, bound = -np.inf, np.inf
-    before = np.inf
+    before, slack = np.inf, 0.0
+    least_slack = rounding(scores, g)
     for sweep in range(max_sweeps):
         forward = sweep % 2 == 0
         found = _reweighted_sweep(
@@ -598,16 +625,16 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels, work):
             score = value
             for j in range(labels.shape[0]):
                 labels[j] = candidate[j]
-        slack = 1e-10 * (1.0 + abs(bound))
+        slack = least_slack + TIGHT * abs(bound)
         if bound - score <= slack:
-            return score, max(bound, score)
+            return score, score
         if not forward:
             if before - bound <= 10.0 * slack:
                 break
             before = bound
     _climb(scores, g, messages, labels, (belief, decided))
     score = labelling_score(scores, g, labels)
-    return score, max(bound, score)
+    return score, score if bound - score <= slack else bound
 
 
 @compiled
@@ -727,12 +754,28 @@ def restrict(scores, g, alive):
     (without what only forests need) and the constant. Labels, edges and values keep
     their order. Shape: alive (total number of values,), one or more true per label.
     """
+    place, only, label = _free_labels(g, alive)
+    kept = _free_edges(g, place)
+    left = _part_graph(g, place, label, kept)
+    part = np.zeros(left.factor["n_cells"].sum())
+    _copy_tables(scores, g, alive, kept, part)
+    constant = _add_decided(scores, g, alive, (place, only, label), part)
+    return part, left, constant
+
+
+@compiled
+def _free_labels(g, alive):
+    """Find the labels with several values left.
+
+    Returns the place of each label among them, or -1; its last value left, which is the
+    only one of a label that is not free; and records of the free labels, in which only
+    the numbers of values are set.
+    """
     n_labels = g.label.shape[0]
-    n_edges = g.incident.shape[0] // 2
-    place = np.full(n_labels, -1, dtype=np.int64)  # of a free label among these
-    only = np.zeros(n_labels, dtype=np.int64)  # the value of another
+    place = np.full(n_labels, -1, dtype=np.int64)
+    only = np.zeros(n_labels, dtype=np.int64)
     label = np.empty(n_labels, dtype=g.label.dtype)
-    n_free, n_kept_values = 0, 0
+    n_free, n_values = 0, 0
     for j in range(n_labels):
         start, n_alive = g.label[j]["start"], 0
         for a in range(g.label[j]["n_values"]):
@@ -742,59 +785,86 @@ def restrict(scores, g, alive):
         if n_alive > 1:
             place[j] = n_free
             label[n_free]["n_values"] = n_alive
-            label[n_free]["start"] = n_kept_values
-            label[n_free]["incident_stop"] = 0  # a count, for now
+            label[n_free]["start"] = n_values
             n_free += 1
-            n_kept_values += n_alive
-    label = label[:n_free].copy()
+            n_values += n_alive
+    return place, only, label[:n_free].copy()
 
-    kept = np.empty(n_edges, dtype=np.int64)
-    n_kept, n_cells = 0, 0
-    for e in range(n_edges):
-        u, v = place[g.factor[e]["first"]], place[g.factor[e]["second"]]
-        if u >= 0 and v >= 0:
+
+@compiled
+def _free_edges(g, place):
+    """Return the edges both of whose ends are free."""
+    kept = np.empty(g.incident.shape[0] // 2, dtype=np.int64)
+    n_kept = 0
+    for e in range(kept.shape[0]):
+        if place[g.factor[e]["first"]] >= 0 and place[g.factor[e]["second"]] >= 0:
             kept[n_kept] = e
             n_kept += 1
-            n_cells += label[u]["n_values"] * label[v]["n_values"]
-            label[u]["incident_stop"] += 1
-            label[v]["incident_stop"] += 1
+    return kept[:n_kept]
+
+
+@compiled
+def _part_graph(g, place, label, kept):
+    """Return the factor graph of the free labels; their records are completed."""
+    n_free, n_kept = label.shape[0], kept.shape[0]
     factor = np.empty(n_kept + n_free, dtype=g.factor.dtype)
-    incident = np.empty(2 * n_kept, dtype=np.int64)
-    part = np.zeros(n_cells + n_kept_values)
+    degree = np.zeros(n_free, dtype=np.int64)
+    offset, inbox = 0, 0
+    for s in range(n_kept):
+        u, v = place[g.factor[kept[s]]["first"]], place[g.factor[kept[s]]["second"]]
+        n_first, n_second = label[u]["n_values"], label[v]["n_values"]
+        one = factor[s]
+        one["first"], one["second"], one["n_second"] = u, v, n_second
+        one["offset"], one["n_cells"] = offset, n_first * n_second
+        one["to_first"], one["to_second"] = inbox, inbox + n_first
+        offset += n_first * n_second
+        inbox += n_first + n_second
+        degree[u] += 1
+        degree[v] += 1
+
     n_incident = 0
     for j in range(n_free):
         one = factor[n_kept + j]
         one["first"], one["second"], one["n_second"] = j, -1, 1
-        one["offset"], one["n_cells"] = n_cells, label[j]["n_values"]
+        one["offset"], one["n_cells"] = offset, label[j]["n_values"]
         one["to_first"], one["to_second"] = 0, 0
-        label[j]["unary"] = n_cells
-        n_cells += label[j]["n_values"]
-        degree = label[j]["incident_stop"]
-        label[j]["incident_start"] = label[j]["incident_stop"] = n_incident
-        n_incident += degree
+        label[j]["unary"] = offset
+        label[j]["incident_start"] = n_incident
+        label[j]["incident_stop"] = n_incident  # moves on with every edge below
+        offset += label[j]["n_values"]
+        n_incident += degree[j]
 
-    offset, inbox = 0, 0
+    incident = np.empty(n_incident, dtype=np.int64)
     for s in range(n_kept):
-        old = g.factor[kept[s]]
-        first, second = g.label[old["first"]], g.label[old["second"]]
-        u, v = place[old["first"]], place[old["second"]]
-        one = factor[s]
-        one["first"], one["second"], one["n_second"] = u, v, label[v]["n_values"]
-        one["offset"] = offset
-        one["n_cells"] = label[u]["n_values"] * label[v]["n_values"]
-        one["to_first"], one["to_second"] = inbox, inbox + label[u]["n_values"]
-        inbox += label[u]["n_values"] + label[v]["n_values"]
-        for a in range(first["n_values"]):
-            if alive[first["start"] + a]:
-                row = old["offset"] + a * old["n_second"]
-                for b in range(second["n_values"]):
-                    if alive[second["start"] + b]:
-                        part[offset] = scores[row + b]
-                        offset += 1
-        for j in (u, v):
+        for j in (factor[s]["first"], factor[s]["second"]):
             incident[label[j]["incident_stop"]] = s
             label[j]["incident_stop"] += 1
+    return FactorArrays(label, factor, g.branch[:0], g.root[:0], g.order[:0], incident)
 
+
+@compiled
+def _copy_tables(scores, g, alive, kept, part):
+    """Write the scores of the kept edges, without the values that are not alive."""
+    at = 0
+    for s in range(kept.shape[0]):
+        edge = g.factor[kept[s]]
+        first, second = g.label[edge["first"]], g.label[edge["second"]]
+        for a in range(first["n_values"]):
+            if alive[first["start"] + a]:
+                row = edge["offset"] + a * edge["n_second"]
+                for b in range(second["n_values"]):
+                    if alive[second["start"] + b]:
+                        part[at] = scores[row + b]
+                        at += 1
+
+
+@compiled
+def _add_decided(scores, g, alive, free, part):
+    """Add to the free labels' unary scores what other factors give them.
+
+    `free` is from `_free_labels`. Returns the score of the factors that are decided.
+    """
+    place, only, label = free
     constant = 0.0
     for f in range(g.factor.shape[0]):
         old = g.factor[f]
@@ -811,8 +881,7 @@ def restrict(scores, g, alive):
             if alive[start + a]:
                 part[cell] += scores[_edge_cell(old, j, a, other)]
                 cell += 1
-    left = FactorArrays(label, factor, g.branch[:0], g.root[:0], g.order[:0], incident)
-    return part, left, constant
+    return constant
 
 
 @compiled
@@ -867,6 +936,7 @@ def bound_part(scores, g, stop, messages, labels, caps):
     drops = np.empty(caps.shape[0])
     score, bound, last = -np.inf, np.inf, np.inf
     before = np.inf
+    least_slack = rounding(scores, g)
     caps[:] = np.inf
     n_sweeps = 0
     while n_sweeps < max_sweeps:
@@ -883,7 +953,7 @@ def bound_part(scores, g, stop, messages, labels, caps):
         if n_sweeps == 1 or _exceeds(value, score):
             score = value
             labels[:] = candidate
-        slack = 1e-10 * (1.0 + abs(bound))
+        slack = least_slack + TIGHT * abs(bound)
         if bound <= target:
             break
         if not forward:

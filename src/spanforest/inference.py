@@ -30,7 +30,11 @@ __all__ = [
 
 
 class Decoding(NamedTuple):
-    """Labellings, their scores, and bounds on the best scores."""
+    """Labellings, their scores, and bounds on the best scores.
+
+    Where score and bound agree to rounding, relative to the scores of the factors, they
+    are equal.
+    """
 
     labels: NDArray[np.intp]  # (n, n_labels) codes
     score: NDArray[np.float64]  # (n,) score of the labelling
@@ -39,7 +43,7 @@ class Decoding(NamedTuple):
     @property
     def proven(self) -> NDArray[np.bool_]:
         """Whether the bound shows the labelling to be optimal (up to rounding)."""
-        return self.bound - self.score <= 1e-9 * (1.0 + np.abs(self.score))
+        return self.score >= self.bound
 
 
 def score_labels(
@@ -171,7 +175,7 @@ def max_product(
         scores, factors.arrays, schedule, messages, labels, change
     )
     score = score_labels(factors, scores, labels)
-    converged = change <= 1e-9 * (1.0 + np.abs(scores).max(axis=1, initial=0.0))
+    converged = change <= 1e-9 * np.abs(scores).max(axis=1, initial=0.0)
     return Decoding(labels, score, np.full_like(score, np.inf)), converged
 
 

@@ -23,35 +23,39 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest import _compiled
-from spanforest._compiled import CERTIFYING_SWEEPS
+from spanforest._compiled import CERTIFYING_SWEEPS, TIGHT
 from spanforest.factors import FactorGraph
 from spanforest.inference import Decoding, decode
 
 __all__ = ["Limits", "TopLists", "decode_exactly", "k_best"]
 
-FEW_LABELLINGS = 2**8  # of a part: so many are tried one by one
+SMALL_PART = 2**8  # labellings; so many are tried one by one
+SCORE_COST = 0.1  # of an edge: to add its score, beside passing messages along it
 PATIENCE = 0.1  # two sweeps must close this share of the gap, or a part is split
 
 
 class Limits(NamedTuple):
     """How far a search for one example may go."""
 
-    n_edges: int = 5 * 10**7  # passed over, in all sweeps; the same on any machine
+    n_edges: int = 5 * 10**7  # passed over, in all; the same on any machine
     seconds: float = np.inf
 
 
 class TopLists(NamedTuple):
-    """The best labellings of every example, best first."""
+    """The best labellings of every example, best first.
+
+    Where a score and the bound agree to rounding, relative to the scores of the
+    factors, the score is not below the bound.
+    """
 
     labels: NDArray[np.intp]  # (n, k, n_labels)
-    scores: NDArray[np.float64]  # (n, k)
+    scores: NDArray[np.float64]  # (n, k); -inf at places that could not be filled
     bound: NDArray[np.float64]  # (n,) no labelling outside the list scores higher
 
     @property
     def proven(self) -> NDArray[np.bool_]:
         """Whether each labelling is proven to have its place, up to rounding."""
-        slack = 1e-9 * (1.0 + np.abs(self.scores))
-        return self.scores >= self.bound[:, None] - slack
+        return np.isfinite(self.scores) & (self.scores >= self.bound[:, None])
 
 
 def decode_exactly(
@@ -90,9 +94,9 @@ def decode_exactly(
         return found
     rows = np.ascontiguousarray(scores, dtype=np.float64)
     for i in open_rows:
-        best = _List(1)
+        best, budget = _List(1), _Budget(limits or Limits())
         best.add(found.labels[i], found.score[i])
-        bound = _search(factors, rows[i], best, found.bound[i], limits or Limits())
+        bound = _search(factors, rows[i], best, found.bound[i], budget)
         found.labels[i], found.score[i] = best.labels[0], best.scores[0]
         found.bound[i] = max(bound, best.scores[0])
     return found
@@ -120,7 +124,8 @@ def k_best(
     Returns
     -------
     TopLists
-        On a forest all is proven; otherwise what the search proved.
+        On a forest all is proven; otherwise what the search proved. Where a limit was
+        hit before k labellings were met, the scores of the last places are -inf.
 
     Examples
     --------
@@ -140,14 +145,31 @@ def k_best(
     found = decode(factors, scores)
     bounds = np.empty(n)
     for i, row in enumerate(scores):
-        top = _List(k)
+        top, budget = _List(k), _Budget(limits or Limits())
         top.add(found.labels[i], found.score[i])
-        top.add_neighbours(factors, row)
-        bounds[i] = _search(factors, row, top, found.bound[i], limits or Limits())
+        top.add_neighbours(factors, row, budget)
+        bounds[i] = _search(factors, row, top, found.bound[i], budget)
         n_found = len(top.scores)  # fewer than k only if a limit was hit
         labels[i, :n_found], best[i, :n_found] = top.labels, top.scores
         best[i, n_found:] = -np.inf
     return TopLists(labels, best, bounds)
+
+
+class _Budget:
+    """What a search for one example may still spend; its time runs from now on."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.n_edges: float = limits.n_edges
+        self._end = time.monotonic() + limits.seconds
+
+    def spend(self, n_edges: float) -> None:
+        """Take note that so many edges were passed over."""
+        self.n_edges -= n_edges
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether a limit was hit."""
+        return self.n_edges <= 0 or time.monotonic() > self._end
 
 
 class _List:
@@ -172,17 +194,21 @@ class _List:
         self.scores.insert(place, float(score))
         del self.labels[self.k :], self.scores[self.k :]
 
-    def add_neighbours(self, factors: FactorGraph, row: NDArray[np.float64]) -> None:
+    def add_neighbours(
+        self, factors: FactorGraph, row: NDArray[np.float64], budget: _Budget
+    ) -> None:
         """Take in what differs by one label from a labelling of the list.
 
         The list is walked through once, and grows on the way.
         """
+        n_edges = factors.graph.n_edges
         label_of = np.repeat(np.arange(factors.n_labels), factors.n_values)
         margins = np.empty((1, len(label_of)))
         at = 0
-        while at < len(self.labels):
+        while at < len(self.labels) and not budget.is_spent:
             labels, score = self.labels[at], self.scores[at]
             at += 1
+            budget.spend(n_edges * SCORE_COST)
             _compiled.flip_margins(row[None], factors.arrays, labels[None], margins)
             margins[0, factors.value_start + labels] = -np.inf
             values = score + margins[0]
@@ -192,6 +218,7 @@ class _List:
                 new = labels.copy()
                 new[label_of[c]] = c - factors.value_start[label_of[c]]
                 self.add(new, _compiled.labelling_score(row, factors.arrays, new))
+                budget.spend(n_edges * SCORE_COST)
 
     @property
     def is_full(self) -> bool:
@@ -260,18 +287,17 @@ def _search(
     scores: NDArray[np.float64],
     best: _List,
     bound: float,
-    limits: Limits,
+    budget: _Budget,
 ) -> float:
     """Search for one example; fill `best`, return a bound on what is not in it."""
-    search = _Search(factors, scores, best)
+    search = _Search(factors, scores, best, budget)
     search.add(float(bound), np.ones(factors.n_values.sum(), dtype=bool), None)
-    end = time.monotonic() + limits.seconds
     while search.parts:
         bound = -search.parts[0].minus_bound
         if bound <= search.target(bound):
             break
-        if search.n_edges >= limits.n_edges or time.monotonic() > end:
-            return bound
+        if budget.is_spent:
+            return search.met(bound)
         part = heapq.heappop(search.parts)
         if part.finding is None:
             search.look_at(part)
@@ -284,20 +310,34 @@ class _Search:
     """The parts of a search for one example, and the list it fills."""
 
     def __init__(
-        self, factors: FactorGraph, scores: NDArray[np.float64], best: _List
+        self,
+        factors: FactorGraph,
+        scores: NDArray[np.float64],
+        best: _List,
+        budget: _Budget,
     ) -> None:
         self.arrays = factors.arrays
         self.start = factors.value_start
         self.label_of = np.repeat(np.arange(factors.n_labels), factors.n_values)
         self.scores = scores
         self.best = best
+        self.budget = budget
         self.parts: list[_Part] = []
-        self.n_edges = 0  # passed over so far
         self._age = count()
+        self._least_slack = _compiled.rounding(scores, factors.arrays)
 
     def target(self, bound: float) -> float:
         """Return up to what score labellings are of no interest, rounding included."""
-        return self.best.threshold + 1e-10 * (1.0 + abs(bound))
+        return self.best.threshold + self.slack(bound)
+
+    def slack(self, bound: float) -> float:
+        """Return what a bound may exceed a score by and still meet it."""
+        return self._least_slack + TIGHT * abs(bound)
+
+    def met(self, bound: float) -> float:
+        """Return a bound, lowered to the last score of the list that it meets."""
+        least = bound - self.slack(bound)
+        return min([bound, *(s for s in self.best.scores if s >= least)])
 
     def add(
         self,
@@ -316,8 +356,8 @@ class _Search:
         Where values were dropped that decide a label, it is to be looked at once more.
         """
         rest = _Rest(*_compiled.restrict(self.scores, self.arrays, part.alive))
-        self.n_edges += len(self.arrays.incident) // 2
-        if rest.n_labellings <= FEW_LABELLINGS:
+        self.budget.spend(len(self.arrays.incident) // 2)
+        if rest.n_labellings <= SMALL_PART:
             self._try_all(part, rest)
             return
         messages = np.zeros(rest.n_messages)
@@ -330,7 +370,7 @@ class _Search:
         score, found, n_sweeps = _compiled.bound_part(
             rest.scores, rest.arrays, stop, messages, labels, caps
         )
-        self.n_edges += n_sweeps * rest.n_edges
+        self.budget.spend(n_sweeps * rest.n_edges)
         whole = self._list(part, labels)
 
         bound = min(bound, found + rest.constant)
@@ -341,7 +381,7 @@ class _Search:
         kept = self._counts(all_caps > self.target(bound))
         if kept.min() == 0:
             return
-        is_best = found - score <= 1e-10 * (1.0 + abs(bound))
+        is_best = found - score <= self.slack(bound)
         again = part._replace(
             minus_bound=-bound,
             earlier=_Messages(part.alive, messages),
@@ -404,7 +444,7 @@ class _Search:
     def _try_all(self, part: _Part, rest: _Rest) -> None:
         values = np.empty(rest.n_labellings)
         _compiled.score_all(rest.scores, rest.arrays, values)
-        self.n_edges += len(values) * rest.n_edges // 10  # far less than a message
+        self.budget.spend(len(values) * rest.n_edges * SCORE_COST)
         for place in np.argsort(-values, kind="stable")[: self.best.k]:
             if values[place] + rest.constant <= self.best.threshold:
                 break
