@@ -7,7 +7,7 @@ from spanforest.solvers import DenseForm, KernelForm, compiled_problem, solve
 
 WARM_EPOCHS = 5  # the state: in mid-training
 SCALE = 1 / (1 + 0.5 * WARM_EPOCHS)  # of the acceleration, after that many
-REPEATS = 31
+REPEATS = 101
 
 
 def compare(what, form, problem, products, target):
