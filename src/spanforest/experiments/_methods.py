@@ -280,6 +280,7 @@ def _selftuned(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
         kernels=[FoldKernel(fold, width) for width in params["width"]],
         Cs=params["C"],
         losses="edge",
+        n_estimators_search=5,  # as many as the other ensembles choose with
         random_state=seed,
         **_TRAINING,
     )

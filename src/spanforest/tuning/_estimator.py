@@ -80,7 +80,7 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         of them (without F1 if a label has more than two values), or a function of true
         and predicted labels that is higher for better ones. Labels that are not
         observed do not count; a function finds in their place what was predicted.
-    n_estimators_search : int, default=5
+    n_estimators_search : int, default=3
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
     random_state : int, RandomState, Generator or None
@@ -158,7 +158,7 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         missing_label=None,
         cv=3,
         scoring="mean",
-        n_estimators_search=5,
+        n_estimators_search=3,
         random_state=None,
         verbose=0,
         n_jobs=None,
