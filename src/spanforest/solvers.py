@@ -110,18 +110,17 @@ class _Form(ABC):
 
     Visits change `dual_coef`; `weights` and `intercept` belong to its average (see
     `Acceleration`). All three are coordinates. An intercept is a constant feature:
-    `constant` is 1, or 0 for none, and adds its square to the kernel. Epochs multiply
-    by `multiplied`, the data or a rounded copy of them, certificates by the data.
+    `constant` is 1, or 0 for none, and adds its square to the kernel.
     """
 
     def __init__(
         self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
     ) -> None:
-        self.data = self.multiplied = data
+        self.data = data
         self.coordinates = coordinates
         self.constant = float(fit_intercept)
         self.dual_coef = np.zeros((data.shape[0], coordinates.n))
-        self.weights = self._zeros((data.shape[1], coordinates.n))
+        self.weights = np.zeros((data.shape[1], coordinates.n))
         self.intercept = np.zeros(coordinates.n)
 
     @abstractmethod
@@ -150,9 +149,8 @@ class _Form(ABC):
         self.weights[...] = self._weights_of(self.dual_coef)
         self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
 
-    def sharpen(self) -> None:
-        """Go on with products of the data themselves."""
-        self.multiplied = self.data
+    def sharpen(self) -> None:  # noqa: B027
+        """Go on without rounding, if there is any."""
 
     def scores(self, block: slice) -> NDArray[np.float64]:
         """Return F for some examples, in float64."""
@@ -165,55 +163,65 @@ class _Form(ABC):
         norm = self.coordinates.squared_norm
         return norm(self.weights) + norm(self.intercept[None])
 
-    def _zeros(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Return an array for weights, in the order in which they are multiplied."""
-        return np.zeros(shape, order="F")
-
     def _weights_of(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.data.T @ A
 
     def _products(self, rows: Any) -> NDArray[np.float64]:
         """Return rows of the data times the weights."""
-        products = _compiled.room_for_products(rows.shape[0], self.coordinates.n)
-        everyone = np.arange(rows.shape[0])
-        _compiled.row_products(rows, everyone, self.weights.T, products)
-        return products[: rows.shape[0], : self.coordinates.n]
+        return rows @ self.weights
 
     def _state(self, hinge: NDArray[np.float64], scale: float) -> State:
         return State(self.dual_coef, self.intercept, hinge, scale, self.constant)
 
-    def _rounded(self) -> NDArray[np.floating] | None:
-        """Return the weights in the precision of products, unless it is theirs."""
-        if self.multiplied.dtype == np.float64:
-            return None
-        return self.weights.T.astype(self.multiplied.dtype)
+
+class _BlockedForm(_Form):
+    """A form of dense data, a block of examples per matrix product.
+
+    Epochs multiply by `multiplied`, the data or a rounded copy of them, certificates by
+    the data. The weights of a coordinate lie side by side.
+    """
+
+    def __init__(self, data, coordinates, fit_intercept=False, rounded=None):
+        super().__init__(data, coordinates, fit_intercept)
+        self.multiplied = data if rounded is None else rounded
+        self.weights = np.asfortranarray(self.weights)
+
+    def epoch(self, order, problem, hinge, messages, scale=1.0):
+        """Visit examples in this order, a block at a time."""
+        weights, rounded = self.weights.T, None
+        if self.multiplied.dtype != weights.dtype:
+            rounded = weights.astype(self.multiplied.dtype)
+        factors = self.multiplied, weights, rounded
+        state = self._state(hinge, scale)
+        self._pass(order, BLOCK_SIZE, *factors, problem, state, messages)
+
+    @abstractmethod
+    def _pass(self, *arguments: Any) -> None:
+        """Call the compiled routine."""
+
+    def sharpen(self):
+        """Go on with products of the data themselves."""
+        self.multiplied = self.data
+
+    def _products(self, rows):
+        products = _compiled.room_for_products(len(rows), self.coordinates.n)
+        everyone = np.arange(len(rows))
+        _compiled.row_products(rows, everyone, self.weights.T, products)
+        return products[: len(rows), : self.coordinates.n]
 
 
-class KernelForm(_Form):
+class KernelForm(_BlockedForm):
     """F = K A, for a kernel matrix K: the weights are A itself.
 
     A copy of K in single precision makes epochs faster.
     """
 
     def __init__(self, data, coordinates, fit_intercept=False, rounded=None):
-        super().__init__(data, coordinates, fit_intercept)
-        if rounded is not None:
-            self.multiplied = rounded
+        super().__init__(data, coordinates, fit_intercept, rounded)
         self._squared_norms = np.zeros(len(data))  # <F_i, A_i> when last computed
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
-        """Visit examples in this order, a block per matrix product."""
-        _compiled.kernel_pass(
-            order,
-            BLOCK_SIZE,
-            self.multiplied,
-            self.weights.T,
-            self._rounded(),
-            problem,
-            self._state(hinge, scale),
-            messages,
-            self._squared_norms,
-        )
+    def _pass(self, *arguments):
+        _compiled.kernel_pass(*arguments, self._squared_norms)
 
     def restart(self, factor=1.0):
         """Begin anew from the dual variables as they are, times a factor."""
@@ -236,21 +244,11 @@ class KernelForm(_Form):
         return A
 
 
-class DenseForm(_Form):
+class DenseForm(_BlockedForm):
     """F = X W with W = X^T A, for the linear kernel of dense features."""
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
-        """Visit examples in this order, a block per matrix product."""
-        _compiled.dense_pass(
-            order,
-            BLOCK_SIZE,
-            self.multiplied,
-            self.weights.T,
-            self._rounded(),
-            problem,
-            self._state(hinge, scale),
-            messages,
-        )
+    def _pass(self, *arguments):
+        _compiled.dense_pass(*arguments)
 
 
 class SparseForm(_Form):
@@ -270,12 +268,6 @@ class SparseForm(_Form):
             self._state(hinge, scale),
             messages,
         )
-
-    def _zeros(self, shape):
-        return np.zeros(shape)  # the weights of a feature side by side
-
-    def _products(self, rows):
-        return rows @ self.weights
 
 
 def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> _Form:
