@@ -32,11 +32,11 @@ from sklearn.preprocessing import (
 )
 
 from spanforest import RandomGraphEnsembleClassifier
+from spanforest.branch_and_bound import Limits, decode_exactly
 from spanforest.datasets import Dataset, drop_degenerate, load_arff
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.inference import Decoding, max_product, score_labels, tree_reweighted
 from spanforest.kernels import tanimoto_kernel
-from spanforest.search import Limits, decode_exactly
 
 NAMES = (
     *("emotions", "yeast", "scene", "enron", "cal500", "fingerprint", "nci60"),

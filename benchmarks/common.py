@@ -31,7 +31,7 @@ from spanforest.datasets import Dataset, load_dataset
 from spanforest.factors import FactorGraph
 from spanforest.graphs import random_spanning_tree
 from spanforest.losses import edge_loss
-from spanforest.solvers import Problem
+from spanforest.solver import Problem
 
 PACKAGES = ("spanforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 

@@ -3,7 +3,7 @@
 import common
 import numpy as np
 
-from spanforest.solvers import DenseForm, KernelForm, compiled_problem, solve
+from spanforest.solver import DenseForm, KernelForm, compiled_problem, solve
 
 WARM_EPOCHS = 5  # the state: in mid-training
 SCALE = 1 / (1 + 0.5 * WARM_EPOCHS)  # of the acceleration, after that many

@@ -16,10 +16,10 @@ import common
 import numpy as np
 from certificates import Inputs, clock, made_hard, percent, split, train
 
+from spanforest.branch_and_bound import k_best
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, random_spanning_tree
 from spanforest.inference import decode
-from spanforest.search import k_best
 
 NAMES = (
     *("emotions", "yeast", "scene", "enron", "cal500", "fingerprint", "nci60"),

@@ -5,7 +5,7 @@ import numpy as np
 from plain import solve_plain
 from scipy import sparse
 
-from spanforest.solvers import KernelForm, linear_form, solve
+from spanforest.solver import KernelForm, linear_form, solve
 
 TOL = 0.01
 MAX_ITER = 2000

@@ -11,12 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from spanforest import RandomGraphEnsembleClassifier
+from spanforest.branch_and_bound import decode_exactly
 from spanforest.datasets import make_circle
 from spanforest.factors import FactorGraph
 from spanforest.graphs import consensus_graph, random_spanning_tree
 from spanforest.inference import max_product, tree_reweighted
 from spanforest.plots import DualityGapDisplay
-from spanforest.search import decode_exactly
 
 X, Y = make_circle(600, n_labels=20, random_state=0)
 

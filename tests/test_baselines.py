@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spanforest.baselines import (
+from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
     BaggedSVMClassifier,
     MultiTaskFeatureClassifier,

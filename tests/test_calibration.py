@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
-from spanforest._held_out import (
+from spanforest._calibration_folds import (
     HeldOut,
     average_margins,
     consensus_margins,
@@ -25,12 +25,12 @@ from spanforest._held_out import (
 )
 from spanforest._parallel import Workers
 from spanforest._training import Settings
+from spanforest.branch_and_bound import decode_exactly
 from spanforest.calibration import Calibration, fit_calibration
 from spanforest.decisions import expected_f1_decisions
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import decode
-from spanforest.search import decode_exactly
 
 seeds = st.integers(0, 2**32 - 1)
 compiled_only = pytest.mark.skipif(

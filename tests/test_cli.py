@@ -22,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.arff import Attribute, Relation, write_arff
-from spanforest.baselines import svm_per_label
 from spanforest.cli import main
 from spanforest.datasets import load_arff, load_csv, load_dataset, make_circle
 from spanforest.diagnostics import edge_couplings
@@ -35,6 +34,7 @@ from spanforest.metrics import (
     microlabel_f1,
     multilabel_accuracy,
 )
+from spanforest.paper.baselines import svm_per_label
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")

@@ -27,7 +27,7 @@ from sklearn.base import clone
 from spanforest._blas import single_blas_thread
 from spanforest.datasets import Dataset, make_circle
 from spanforest.diagnostics import edge_couplings, graph_of
-from spanforest.experiments import (
+from spanforest.paper import (
     MEASURES,
     Experiment,
     RowFile,
@@ -42,9 +42,9 @@ from spanforest.experiments import (
     performance_table,
     run,
 )
-from spanforest.experiments._folds import select_folds
-from spanforest.experiments._inputs import Fold, FoldKernel, _Stacked
-from spanforest.experiments._methods import (
+from spanforest.paper._folds import select_folds
+from spanforest.paper._inputs import Fold, FoldKernel, _Stacked
+from spanforest.paper._methods import (
     LEARNERS,
     Effort,
     fit_and_score,
@@ -53,8 +53,8 @@ from spanforest.experiments._methods import (
     run_learner,
     score,
 )
-from spanforest.experiments._paper import METHODS, PAPER_METHODS
-from spanforest.experiments._protocols import (
+from spanforest.paper._paper import METHODS, PAPER_METHODS
+from spanforest.paper._protocols import (
     CHOICE_EFFORT,
     PAPER,
     PROTOCOLS,
@@ -249,7 +249,7 @@ def test_a_process_that_was_killed_leaves_no_lock(tmp_path):
     pytest.importorskip("fcntl", reason="only Unix has these locks")
     code = (
         "import sys, time\n"
-        "from spanforest.experiments._rows import RowFile\n"
+        "from spanforest.paper._rows import RowFile\n"
         "with RowFile(sys.argv[1]).locked():\n"
         "    print('locked', flush=True)\n"
         "    time.sleep(600)\n"
@@ -1417,7 +1417,7 @@ def small_world(dataset, protocol):
     """Give a Parallel whose processes know one more data set and few candidates."""
 
     def inside(function, *args):  # goes to the worker as it stands
-        from spanforest.experiments import _run  # the worker's own
+        from spanforest.paper import _run  # the worker's own
 
         with (
             mock.patch.object(_run, "load_dataset", return_value=dataset),

@@ -11,7 +11,7 @@ from spanforest import _compiled
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.losses import LOSSES, FactorLoss, edge_loss, find_loss, hamming_loss
-from spanforest.solvers import Problem, compiled_problem
+from spanforest.solver import Problem, compiled_problem
 
 any_kind = st.sampled_from([*FORESTS, random_graph])
 any_factors = factor_graphs(any_kind, max_labels=4, extra_unary=True)

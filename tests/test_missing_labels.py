@@ -36,7 +36,6 @@ from spanforest.diagnostics import (
     reconstruction_gap,
     training_frequencies,
 )
-from spanforest.experiments import StoredGraph
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, chow_liu_tree, mutual_information
 from spanforest.losses import find_loss
@@ -45,8 +44,9 @@ from spanforest.metrics import (
     microlabel_f1,
     multilabel_accuracy,
 )
+from spanforest.paper import StoredGraph
 from spanforest.plots import LabelGraphDisplay
-from spanforest.solvers import DenseForm, KernelForm, Problem, SparseForm, solve
+from spanforest.solver import DenseForm, KernelForm, Problem, SparseForm, solve
 
 PATH = LabelGraph(3, [(0, 1), (1, 2)])
 PAIR = LabelGraph(3, [(0, 2)])

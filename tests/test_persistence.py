@@ -37,18 +37,19 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.tree import DecisionTreeClassifier
 
 import spanforest
-from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, baselines
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest import persistence as persistence_module
-from spanforest.baselines import (
+from spanforest.ensemble import AGGREGATIONS
+from spanforest.graphs import GENERATORS, LabelGraph, random_pairing
+from spanforest.kernels import tanimoto_kernel
+from spanforest.paper import baselines
+from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
     MultiTaskFeatureClassifier,
     PerLabelClassifier,
     bagged_svm,
     svm_per_label,
 )
-from spanforest.ensemble import AGGREGATIONS
-from spanforest.graphs import GENERATORS, LabelGraph, random_pairing
-from spanforest.kernels import tanimoto_kernel
 from spanforest.persistence import (
     FORMAT_VERSION,
     ModelFileError,

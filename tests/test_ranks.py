@@ -14,8 +14,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from spanforest.experiments._paper import DATASETS, MEASURES, METHODS
-from spanforest.experiments._ranks import compare_ranks
+from spanforest.paper._paper import DATASETS, MEASURES, METHODS
+from spanforest.paper._ranks import compare_ranks
 
 pytest.importorskip("scikit_posthocs")
 

@@ -22,24 +22,24 @@ from hypothesis import strategies as st
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.datasets import load_dataset
 from spanforest.diagnostics import Couplings, edge_couplings
-from spanforest.experiments import (
+from spanforest.paper import (
     MEASURES,
     PROTOCOLS,
     RowFile,
     compare_ranks,
     display_name,
 )
-from spanforest.plots import LabelGraphDisplay
-from spanforest.report import (
+from spanforest.paper.report import (
     LabelGraph,
     NoLabelGraph,
     fit_label_graphs,
     make_report,
     read_label_graphs,
 )
-from spanforest.report._collect import find_runs, measured_seconds
-from spanforest.report._curves import nice_step, nice_ticks
-from spanforest.report._ranks import groups
+from spanforest.paper.report._collect import find_runs, measured_seconds
+from spanforest.paper.report._curves import nice_step, nice_ticks
+from spanforest.paper.report._ranks import groups
+from spanforest.plots import LabelGraphDisplay
 
 GOLDEN = Path(__file__).parent / "golden" / "report.html"
 DATASETS = ("emotions", "nci60", "my_data")
@@ -570,8 +570,8 @@ def small_circle(name, data_home):
 
 
 def test_graphs_are_fitted_with_what_most_folds_chose(monkeypatch):
-    monkeypatch.setattr("spanforest.report._fits.load_dataset", small_circle)
-    monkeypatch.setattr("spanforest.report._fits.MOST_EXAMPLES", 40)
+    monkeypatch.setattr("spanforest.paper.report._fits.load_dataset", small_circle)
+    monkeypatch.setattr("spanforest.paper.report._fits.MOST_EXAMPLES", 40)
     monkeypatch.delenv("SPANFOREST_DATA", raising=False)
     rows = [
         make_row(dataset, "mam", fold, n_folds=3, params={"C": 3.0 if fold else 7.0})
@@ -610,7 +610,9 @@ def graph_field(n_labels=3, n_edges=2):
 
 
 def test_graphs_that_the_rows_hold_are_drawn_and_nothing_is_fitted(monkeypatch):
-    monkeypatch.setattr("spanforest.report._fits.load_dataset", None)  # not called
+    monkeypatch.setattr(
+        "spanforest.paper.report._fits.load_dataset", None
+    )  # not called
     rows = make_rows(("circle10", "cal500"), ("svm", "mam"))
     for row in rows:
         if row["method"] == "mam":
@@ -697,8 +699,8 @@ def test_the_command_adds_the_label_graphs_of_data_sets(command, tmp_path):
 
 
 def test_the_command_says_so_when_it_fits(command, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("spanforest.report._fits.load_dataset", small_circle)
-    monkeypatch.setattr("spanforest.report._fits.N_TREES", 2)
+    monkeypatch.setattr("spanforest.paper.report._fits.load_dataset", small_circle)
+    monkeypatch.setattr("spanforest.paper.report._fits.N_TREES", 2)
     rows = make_rows(("circle10", "circle50"), ("mam",))
     rows[0]["label_graph"] = graph_field()
     RowFile(tmp_path / "rows.jsonl").append(rows)

@@ -17,10 +17,10 @@ pytest.importorskip("typer")
 import spanforest.datasets
 from spanforest.cli import _reproduce, main
 from spanforest.datasets import Dataset, load_dataset, make_circle
-from spanforest.experiments import MEASURES, RowFile, _run
-from spanforest.experiments._methods import LEARNERS
-from spanforest.experiments._paper import TABLE_2
-from spanforest.experiments._protocols import PROTOCOLS
+from spanforest.paper import MEASURES, RowFile, _run
+from spanforest.paper._methods import LEARNERS
+from spanforest.paper._paper import TABLE_2
+from spanforest.paper._protocols import PROTOCOLS
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from spanforest.datasets._named import PAPER_DATASETS
-from spanforest.experiments._dataset_table import dataset_table
-from spanforest.experiments._paper import (
+from spanforest.paper._dataset_table import dataset_table
+from spanforest.paper._paper import (
     DATASETS,
     DISPLAY,
     MEASURES,
@@ -35,7 +35,7 @@ from spanforest.experiments._paper import (
     printed_ranks,
     published_top2,
 )
-from spanforest.experiments._tables import learning_curves, performance_table
+from spanforest.paper._tables import learning_curves, performance_table
 
 GOLDEN = Path(__file__).parent / "golden" / "table2.md"
 SUBSET = "Only a subset: 59 of 60 cell_lines & no *inactive* ones."

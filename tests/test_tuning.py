@@ -275,12 +275,12 @@ def test_the_kernel_is_computed_once_per_width(monkeypatch):
 
 
 def test_a_path_makes_fewer_passes_than_fits_from_scratch(monkeypatch):
-    from spanforest import _training, solvers
+    from spanforest import _training, solver
 
     passes = []
 
     def counted(*args, **options):
-        found = solvers.solve(*args, **options)
+        found = solver.solve(*args, **options)
         passes.append(found.n_iter)
         return found
 

@@ -30,13 +30,11 @@ _HOMES = {
 
 
 _MODULES = {
-    "arff",
-    "baselines",
+    "branch_and_bound",
     "calibration",
     "datasets",
     "decisions",
     "diagnostics",
-    "experiments",
     "factors",
     "graphs",
     "inference",
@@ -44,11 +42,10 @@ _MODULES = {
     "losses",
     "metrics",
     "model_selection",
+    "paper",
     "persistence",
     "plots",
-    "report",
-    "search",
-    "solvers",
+    "solver",
     "tuning",
 }
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spanforest._held_out import predicted_margins
+from spanforest._calibration_folds import predicted_margins
 from spanforest._training import Settings, TrainingSet
 from spanforest._validation import (
     check_count,
@@ -24,6 +24,7 @@ from spanforest._validation import (
     read_labels,
     series_name,
 )
+from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
 from spanforest.inference import Decoding, max_product
 from spanforest.kernels import (
@@ -34,7 +35,6 @@ from spanforest.kernels import (
 )
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
-from spanforest.search import Limits, TopLists, decode_exactly, k_best
 
 CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
 DECODERS = ("certified", "max_product")

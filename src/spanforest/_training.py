@@ -15,7 +15,7 @@ from spanforest._blas import single_blas_thread
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.losses import find_loss
-from spanforest.solvers import KernelForm, Problem, Solution, linear_form, solve
+from spanforest.solver import KernelForm, Problem, Solution, linear_form, solve
 
 SINGLE_SUFFICES = 1e-4  # tolerances from here on are far above float32's rounding
 LARGEST_COPY = 2**30  # bytes

@@ -10,13 +10,13 @@ from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._classifier import GraphClassifier, find_decoder
-from spanforest._held_out import (
+from spanforest._calibration_folds import (
     HeldOut,
     average_margins,
     calibrate,
     consensus_margins,
 )
+from spanforest._classifier import GraphClassifier, find_decoder
 from spanforest._parallel import Workers
 from spanforest._training import (
     Model,
@@ -26,6 +26,7 @@ from spanforest._training import (
     warn_not_converged,
 )
 from spanforest._validation import check_count, check_option, seed_sequence
+from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import (
     FactorGraph,
     average_scores,
@@ -35,7 +36,6 @@ from spanforest.factors import (
 from spanforest.graphs import draw_graph
 from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import MMCRFClassifier
-from spanforest.search import decode_exactly
 
 __all__ = ["RandomGraphEnsembleClassifier"]
 

@@ -9,8 +9,8 @@ from joblib import Parallel
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spanforest._calibration_folds import HeldOut, calibrate, consensus_margins
 from spanforest._classifier import GraphClassifier, find_decoder
-from spanforest._held_out import HeldOut, calibrate, consensus_margins
 from spanforest._progress import watch_gap
 from spanforest._training import Model, model_factors, train, warn_not_converged
 from spanforest._validation import seed_sequence

@@ -64,9 +64,9 @@ _TRUSTED_PARTS = {
         "recursive_random_tree uniform_random_tree"
     ),
     "spanforest.kernels": "tanimoto_kernel",
-    "spanforest.baselines._adaboost_mh": "AdaBoostMHClassifier",
-    "spanforest.baselines._multitask": "MultiTaskFeatureClassifier",
-    "spanforest.baselines._svm": "BaggedSVMClassifier PerLabelClassifier",
+    "spanforest.paper.baselines._adaboost_mh": "AdaBoostMHClassifier",
+    "spanforest.paper.baselines._multitask": "MultiTaskFeatureClassifier",
+    "spanforest.paper.baselines._svm": "BaggedSVMClassifier PerLabelClassifier",
     "sklearn.metrics.pairwise": (
         "additive_chi2_kernel chi2_kernel cosine_similarity laplacian_kernel "
         "linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel"

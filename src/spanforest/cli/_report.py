@@ -10,7 +10,7 @@ import typer
 from spanforest.cli._output import check_target, say, whole_file
 
 if TYPE_CHECKING:
-    from spanforest.experiments import Row
+    from spanforest.paper import Row
 
 EXAMPLE = "spanforest report reproduction -o report.html"
 
@@ -63,8 +63,8 @@ def report(
     seconds, duality gaps, chosen parameters and label graphs. The page is one file,
     opens in any browser without a network, and can be printed.
     """
-    from spanforest.experiments import RowFile
-    from spanforest.report import make_report
+    from spanforest.paper import RowFile
+    from spanforest.paper.report import make_report
 
     check_target(output)  # before what is read: its message comes first
     paths = [_row_file(path) for path in results]
@@ -79,7 +79,7 @@ def report(
 
 def _label_graphs(rows: list[Row], data_home: Path | None) -> tuple[Any, ...]:
     """Take the label graphs out of the rows; fit those that they do not hold."""
-    from spanforest.report import LabelGraph, fit_label_graphs, read_label_graphs
+    from spanforest.paper.report import LabelGraph, fit_label_graphs, read_label_graphs
 
     stored = read_label_graphs(rows)
     fitted = fit_label_graphs(rows, data_home, verbose=True)

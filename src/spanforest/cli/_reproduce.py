@@ -15,7 +15,7 @@ import typer
 from spanforest.cli._output import say, whole_file
 
 if TYPE_CHECKING:
-    from spanforest.experiments import Experiment, Row, RowFile
+    from spanforest.paper import Experiment, Row, RowFile
 
 EXAMPLE = (
     "spanforest reproduce --datasets circle10 --methods svm,mam --trees 10 --folds 2 "
@@ -117,7 +117,7 @@ def reproduce(
     as in table2-20-trees.md.
     """
     from spanforest.datasets import PAPER_DATASETS
-    from spanforest.experiments import Experiment, RowFile, run
+    from spanforest.paper import Experiment, RowFile, run
 
     wanted = _names(datasets) or PAPER_DATASETS
     try:
@@ -216,7 +216,7 @@ def _write_and_show(
     """Write tables and figures, print the tables, say where everything is."""
     from rich.console import Console
 
-    from spanforest.experiments import dataset_table, performance_table
+    from spanforest.paper import dataset_table, performance_table
 
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 120, highlight=False)
@@ -253,7 +253,7 @@ def _write_and_show(
 
 def _rank_tables(results: list[Row], prefix: str) -> dict[str, Any]:
     """Compare average ranks, where there is enough to compare."""
-    from spanforest.experiments import MEASURES, compare_ranks
+    from spanforest.paper import MEASURES, compare_ranks
 
     comparisons = {}
     for measure in MEASURES:
@@ -280,7 +280,7 @@ def _figures(
     matplotlib.rcParams["svg.hashsalt"] = "spanforest"  # the same file every time
     from matplotlib import pyplot
 
-    from spanforest.experiments import MEASURES, display_name, learning_curves
+    from spanforest.paper import MEASURES, display_name, learning_curves
     from spanforest.plots import CriticalDifferenceDisplay, plot_learning_curves
 
     curves = {

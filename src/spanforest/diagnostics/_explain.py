@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spanforest._validation import LabelCoding
+from spanforest.branch_and_bound import decode_exactly
 from spanforest.diagnostics._models import (
     factors_of,
     fitted_model,
@@ -17,7 +18,6 @@ from spanforest.diagnostics._models import (
     one_row,
 )
 from spanforest.factors import FactorGraph
-from spanforest.search import decode_exactly
 
 
 class Contribution(NamedTuple):

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from spanforest.branch_and_bound import decode_exactly
 from spanforest.diagnostics._models import codes_of, fitted_ensemble
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.factors import FactorGraph
 from spanforest.inference import score_labels
-from spanforest.search import decode_exactly
 
 
 class ReconstructionGap(NamedTuple):

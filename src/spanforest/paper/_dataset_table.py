@@ -1,0 +1,173 @@
+"""The paper's Table 1: the data sets, from rows alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from spanforest.paper._folds import Row
+from spanforest.paper._paper import (
+    DATASETS,
+    TABLE_1,
+    PublishedDataset,
+    display_name,
+    in_order,
+)
+from spanforest.paper._render import Block, Entry, Layout, Line, Table
+
+__all__ = [
+    "DatasetStatistics",
+    "DatasetTable",
+    "dataset_table",
+    "remarks",
+    "statistics_of",
+]
+
+SECOND_VALUE = "The second value, in brackets or below, is the paper's."
+
+
+class DatasetStatistics(NamedTuple):
+    """A line of Table 1, with the paper's own line if it has one."""
+
+    name: str
+    n_samples: int
+    n_labels: int
+    n_features: int  # examples, where there is only a kernel matrix
+    cardinality: float
+    density: float
+    note: str
+    paper: PublishedDataset | None
+
+    @property
+    def remark(self) -> str:
+        """Why the data are not the paper's own; empty if they are."""
+        if self.note:
+            return self.note
+        if self.paper is None:
+            return "Not in the paper."
+        if self.name.startswith("circle"):
+            return "Generated anew: the paper's own points are not published."
+        if (self.n_samples, self.n_labels) == self.paper[:2]:
+            return ""
+        return (
+            f"{self.n_samples} instances and {self.n_labels} labels here, "
+            f"{self.paper.n_samples} and {self.paper.n_labels} in the paper."
+        )
+
+
+@dataclass(frozen=True)
+class DatasetTable(Table):
+    """Table 1: the size of each data set, beside what the paper prints."""
+
+    datasets: tuple[DatasetStatistics, ...]
+
+    def layout(self) -> Layout:
+        """Give captions, entries and notes as text, without any format."""
+        header = ("Data set", "Instances", "Labels", "Features")
+        block = Block(
+            title="",
+            header=(*header, "Cardinality", "Density"),
+            lines=tuple(map(_dataset_line, self.datasets)),
+        )
+        return Layout(
+            caption=f"Data sets. {SECOND_VALUE}",
+            blocks=(block,),
+            notes=remarks(self.datasets),
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Give one dictionary per data set, the paper's numbers as ``paper_...``."""
+        records = []
+        for dataset in self.datasets:
+            record: dict[str, Any] = {"dataset": dataset.name}
+            for key in PublishedDataset._fields:
+                record[key] = getattr(dataset, key)
+            for key in PublishedDataset._fields:
+                record[f"paper_{key}"] = getattr(dataset.paper, key, None)
+            records.append({**record, "note": dataset.remark})
+        return records
+
+
+def _dataset_line(dataset: DatasetStatistics) -> Line:
+    def texts(numbers: Sequence[float]) -> list[str]:
+        counts = [str(number) for number in numbers[:3]]
+        return [*counts, *(f"{number:.2f}" for number in numbers[3:])]
+
+    values = texts(dataset[1:6])
+    paper = [""] * len(values) if dataset.paper is None else texts(dataset.paper)
+    pairs = zip(values, paper, strict=True)
+    return Line(
+        display_name(dataset.name),
+        tuple(Entry(value, paper=printed) for value, printed in pairs),
+    )
+
+
+def remarks(datasets: Iterable[DatasetStatistics]) -> tuple[str, ...]:
+    names: dict[str, list[str]] = {}
+    for dataset in datasets:
+        names.setdefault(dataset.remark, []).append(display_name(dataset.name))
+    return tuple(f"{', '.join(names[each])}: {each}" for each in names if each)
+
+
+def dataset_table(rows: Iterable[Row]) -> DatasetTable:
+    """Give Table 1 for the data sets that occur in the rows.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Rows of any protocol.
+
+    Returns
+    -------
+    table : DatasetTable
+        A line per data set, in the paper's order, and a note for each data set that
+        is not the paper's own.
+
+    Raises
+    ------
+    ValueError
+        If no row has statistics, or if two rows describe one data set differently.
+
+    Examples
+    --------
+    >>> from spanforest.paper._dataset_table import dataset_table
+    >>> data = {"n_samples": 593, "n_labels": 6, "n_features": 72,
+    ...         "cardinality": 1.868, "density": 0.311, "note": ""}
+    >>> table = dataset_table([{"kind": "fold", "dataset": "emotions", "data": data}])
+    >>> print(table.to_markdown())
+    Data sets. The second value, in brackets or below, is the paper's.
+    <BLANKLINE>
+    | Data set | Instances | Labels | Features | Cardinality |     Density |
+    | -------- | --------: | -----: | -------: | ----------: | ----------: |
+    | Emotions | 593 (593) |  6 (6) |  72 (72) | 1.87 (1.87) | 0.31 (0.31) |
+    """
+    statistics = statistics_of(row for row in rows if row.get("kind") == "fold")
+    if not statistics:
+        raise ValueError(
+            "rows must have a fold with statistics of its data set; found none. Run "
+            "the experiment first."
+        )
+    return DatasetTable(statistics)
+
+
+def statistics_of(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
+    """Give the statistics of each data set, in the paper's order."""
+    found: dict[str, DatasetStatistics] = {}
+    for row in folds:
+        name, data = row["dataset"], row.get("data")
+        if not data:
+            continue
+        numbers = {key: data[key] for key in PublishedDataset._fields}
+        note, paper = data.get("note") or "", TABLE_1.get(name)
+        statistics = DatasetStatistics(name, **numbers, note=note, paper=paper)
+        known = found.setdefault(name, statistics)
+        if known != statistics:
+            differing = [
+                f"{key} {getattr(known, key)!r} and {getattr(statistics, key)!r}"
+                for key in (*PublishedDataset._fields, "note")
+                if getattr(known, key) != getattr(statistics, key)
+            ]
+            raise ValueError(
+                f"rows of {name} must describe the same data; found "
+                f"{'; '.join(sorted(differing))}. Pass the rows of one of them."
+            )
+    return tuple(found[name] for name in in_order(found, DATASETS))

@@ -1,0 +1,208 @@
+"""Result rows: one JSON object a line, appended as work is finished, never lost.
+
+A row is a plain dictionary. What makes it the row of a certain piece of work is its
+`identity`; everything else in it is what came out.
+"""
+
+import json
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+try:
+    import fcntl
+except ImportError:  # not a Unix: there, nothing is locked
+    fcntl = None  # type: ignore[assignment]
+
+Row = dict[str, Any]
+AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
+
+_IDENTITY = (
+    *("kind", "protocol", "quick", "dataset", "method", "family"),
+    *("fold", "n_folds", "seed", "n_trees"),
+)
+
+
+def identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Give what tells one piece of work from another.
+
+    Examples
+    --------
+    >>> from spanforest.paper import identity
+    >>> first = {"kind": "fold", "dataset": "yeast", "method": "svm", "fold": 0}
+    >>> identity(first) == identity({**first, "scores": {"microlabel_f1": 0.6}})
+    True
+    >>> identity(first) == identity({**first, "fold": 1})
+    False
+    """
+    return tuple(row.get(name) for name in _IDENTITY)
+
+
+def latest(
+    rows: Iterable[AnyRow], key: Callable[[AnyRow], Hashable] = identity
+) -> list[AnyRow]:
+    """Give one row for each piece of work: the one that was finished last.
+
+    There are several where a failure was tried again, or where parameters were chosen
+    anew. Of rows with the same time, or with none, the last one counts.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Rows in any order.
+    key : callable, default=identity
+        What rows of one piece of work have in common.
+
+    Examples
+    --------
+    >>> from spanforest.paper._rows import latest
+    >>> first = {"fold": 0, "finished": "2026-11-15T22:00:00+00:00", "error": "no"}
+    >>> again = {"fold": 0, "finished": "2026-11-15T23:00:00+00:00", "error": None}
+    >>> latest([first, again]) == latest([again, first]) == [again]
+    True
+    """
+    found: dict[Hashable, AnyRow] = {}
+    for row in rows:
+        known = found.setdefault(key(row), row)
+        if _time(row) >= _time(known):
+            found[key(row)] = row
+    return list(found.values())
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    return row.get("finished") or ""
+
+
+class RowFile:
+    """A file of rows that can be appended to, and read after any accident.
+
+    Parameters
+    ----------
+    path : path
+        The file; it need not exist yet, nor its folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from spanforest.paper import RowFile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = RowFile(Path(folder, "rows.jsonl"))
+    ...     rows.append([{"kind": "fold", "dataset": "yeast"}])
+    ...     print(rows.read())
+    [{'kind': 'fold', 'dataset': 'yeast'}]
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = Path(path)
+        self._is_locked = False
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs from the file until this ends, or the process does.
+
+        The lock is the operating system's, on the file itself: nothing stays behind
+        after a crash. Where there is no such lock, nothing is kept from anything.
+
+        Raises
+        ------
+        BlockingIOError
+            If another run has it; the message names the folder.
+        """
+        if self._is_locked or fcntl is None:
+            yield
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BlockingIOError(
+                    f"another run is writing its results to {self.path.parent}. Wait "
+                    "until it has ended, or choose another folder."
+                ) from None
+            except OSError:
+                pass  # a file system without locks
+            self._is_locked = True
+            try:
+                yield
+            finally:
+                self._is_locked = False
+
+    def read(self) -> list[Row]:
+        """Give all whole rows.
+
+        Of several rows with one identity the `latest` counts. A last line that was cut
+        off in the middle is left out; one that lacks only its line break is whole.
+
+        Raises
+        ------
+        ValueError
+            If a line before the last is not a row; the message has its number.
+        """
+        if not self.path.exists():
+            return []
+        lines = self.path.read_bytes().split(b"\n")
+        rows: list[Row] = []
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            row = _parse(line)
+            if row is not None:
+                rows.append(row)
+            elif number < len(lines):  # else no line break behind it: cut off
+                raise ValueError(
+                    f"{self.path}, line {number}: expected a row, which is a JSON "
+                    f"object; got {line[:40].decode(errors='replace')!r}. Remove the "
+                    "line, or choose another folder."
+                )
+        return latest(rows)
+
+    def append(self, rows: Iterable[Row]) -> None:
+        """Write rows behind the others, first removing a line that was cut off.
+
+        They are on disk when this returns.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a row cannot be written as JSON, which has no NaN; then none is.
+        """
+        text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a+b") as file:
+            end = _end_of_whole_lines(file)
+            file.seek(end)
+            lacks_only_its_break = _parse(file.read()) is not None
+            if not lacks_only_its_break:
+                file.truncate(end)
+            file.write(("\n" * lacks_only_its_break + text).encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.read())
+
+
+def _parse(line: bytes) -> Row | None:
+    """Give the row in a line, or None if it is none."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _end_of_whole_lines(file: BinaryIO) -> int:
+    """Give the position behind the last line break."""
+    end = file.seek(0, os.SEEK_END)
+    while end:
+        size = min(end, 1 << 16)
+        file.seek(end - size)
+        found = file.read(size).rfind(b"\n")
+        if found >= 0:
+            return end - size + found + 1
+        end -= size
+    return 0

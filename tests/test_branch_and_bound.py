@@ -1,0 +1,399 @@
+"""Branch and bound: what exhaustive search finds, with a proof."""
+
+import itertools
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from strategies import problems, random_graph
+
+from spanforest import _compiled, branch_and_bound, inference
+from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph
+from spanforest.inference import exhaustive_search, score_labels, tree_reweighted
+
+
+def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
+    rng = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(n_labels), 2))
+    edges = [pair for pair in pairs if rng.random() < density]
+    factors = FactorGraph(LabelGraph(n_labels, edges), [n_values] * n_labels)
+    scores = rng.normal(size=(3, factors.n_cells))
+    return factors, np.round(scores) if ties else scores
+
+
+@contextmanager
+def no_short_cuts():
+    """Let small problems go to the search, and small parts be searched to the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inference, "FEW_LABELLINGS", 0)
+        patch.setattr(branch_and_bound, "SMALL_PART", 1)
+        yield
+
+
+@given(
+    n_labels=st.integers(3, 8),
+    n_values=st.integers(2, 3),
+    seed=st.integers(0, 2**32 - 1),
+    ties=st.booleans(),
+    density=st.sampled_from([0.5, 1.0]),
+)
+@settings(deadline=None, max_examples=100)
+@no_short_cuts()
+def test_the_search_reaches_the_exhaustive_maximum_and_proves_it(
+    n_labels, n_values, seed, ties, density
+):
+    factors, scores = random_problem(n_labels, n_values, seed, ties, density)
+    found = decode_exactly(factors, scores)
+
+    assert_allclose(found.score, exhaustive_search(factors, scores).score)
+    assert_allclose(found.score, score_labels(factors, scores, found.labels))
+    assert found.proven.all()
+
+
+def test_the_search_has_something_to_do():
+    factors, scores = random_problem(10, 2, seed=2)
+    assert not tree_reweighted(factors, scores).proven.all()
+
+
+def test_thirteen_labels_are_beyond_the_trial_of_all_labellings():
+    factors, scores = random_problem(13, 2, seed=1)
+    assert factors.n_labellings > _compiled.FEW_LABELLINGS
+
+    found = decode_exactly(factors, scores)
+
+    assert found.proven.all()
+    assert_allclose(found.score, exhaustive_search(factors, scores).score)
+
+
+@no_short_cuts()
+def test_within_any_limit_the_score_is_reached_and_the_bound_holds():
+    factors, scores = random_problem(10, 2, seed=2)
+    best = exhaustive_search(factors, scores).score
+    last = decode_exactly(factors, scores, Limits(n_edges=0))
+    for n_edges in (1, 200, 1000, 5000, 10**6):
+        found = decode_exactly(factors, scores, Limits(n_edges=n_edges))
+        assert_allclose(found.score, score_labels(factors, scores, found.labels))
+        assert (found.score <= best + 1e-9).all()
+        assert (found.bound >= best - 1e-9).all()
+        assert (found.score >= last.score - 1e-9).all()
+        assert (found.bound <= last.bound + 1e-9).all()
+        last = found
+    assert last.proven.all()
+
+
+@no_short_cuts()
+def test_no_time_is_a_limit():
+    factors, scores = random_problem(10, 2, seed=2)
+    found = decode_exactly(factors, scores, Limits(seconds=1e-9))
+    start = tree_reweighted(factors, scores)
+    assert_allclose(found.bound, start.bound)
+    assert not found.proven.all()
+
+
+@no_short_cuts()
+def test_two_searches_give_the_same_labels():
+    factors, scores = random_problem(9, 3, seed=4, ties=True)
+    one, two = (decode_exactly(factors, scores) for _ in range(2))
+    assert (one.labels == two.labels).all()
+
+
+@pytest.mark.parametrize("power", [-40, 40])
+@no_short_cuts()
+def test_proofs_do_not_depend_on_the_size_of_the_scores(power):
+    factors, scores = random_problem(9, 2, seed=3)
+    scaled = scores * 2.0**power  # exactly
+    for limits in (Limits(), Limits(n_edges=2000)):
+        one, two = (decode_exactly(factors, s, limits) for s in (scores, scaled))
+        assert (one.labels == two.labels).all()
+        assert (one.proven == two.proven).all()
+        one, two = (k_best(factors, s, 20, limits) for s in (scores, scaled))
+        assert (one.labels == two.labels).all()
+        assert (one.proven == two.proven).all()
+
+
+def test_tiny_scores_are_searched_to_the_end():
+    factors, scores = random_problem(14, 2, seed=0)
+    scores *= 1e-11
+    assert not tree_reweighted(factors, scores).proven.all()
+
+    found = decode_exactly(factors, scores)
+
+    assert found.proven.all()
+    assert_allclose(found.score, exhaustive_search(factors, scores).score, rtol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [_compiled.FORBIDDEN, -1e9])
+def test_a_penalty_that_nobody_pays_does_not_blur_a_proof(penalty):
+    factors, scores = random_problem(13, 2, seed=1)
+    scores *= 1e-3
+    scores[:, ::17] = penalty
+
+    found = decode_exactly(factors, scores)
+
+    best = exhaustive_search(factors, scores).score
+    assert (best > -1.0).all()
+    assert found.proven.all()
+    assert_allclose(found.score, best)
+
+
+def test_large_scores_that_cancel_leave_room_for_rounding():
+    factors = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2] * 3, [0, 1, 2])
+    scores = np.random.default_rng(0).normal(size=(20, factors.n_cells))
+    scores[:, :4] += 1e6 / 3
+    scores[:, 4:8] -= 1e6 / 3
+    with no_short_cuts():
+        found = decode_exactly(factors, scores)
+    assert found.proven.all()
+    assert_allclose(found.score, exhaustive_search(factors, scores).score, atol=1e-4)
+
+
+def test_a_place_that_was_not_filled_is_not_proven():
+    labels = np.zeros((2, 3, 4), dtype=int)
+    scores = np.array([[2.0, 1.0, -np.inf], [2.0, -np.inf, -np.inf]])
+    found = TopLists(labels, scores, bound=np.array([1.0, -np.inf]))
+    assert found.proven.tolist() == [[True, True, False], [True, False, False]]
+
+
+def test_a_forest_needs_no_search(monkeypatch):
+    def fail(*args):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr(branch_and_bound, "_search", fail)
+    factors, scores = random_problem(2, 2, seed=0)
+    assert decode_exactly(factors, scores).proven.all()
+
+
+def all_labellings(factors, scores):
+    """Every labelling and its score, best first."""
+    Y = np.array(list(np.ndindex(*factors.n_values)))
+    values = score_labels(factors, np.tile(scores, (len(Y), 1)), Y)
+    return Y, np.sort(values)[::-1]
+
+
+def check_lists(factors, scores, found, k):
+    k = min(k, factors.n_labellings)
+    assert found.labels.shape == (len(scores), k, factors.n_labels)
+    for i, row in enumerate(scores):
+        _, truth = all_labellings(factors, row)
+        assert_allclose(found.scores[i], truth[:k], atol=1e-9)
+        tiled = np.tile(row, (k, 1))
+        assert_allclose(
+            score_labels(factors, tiled, found.labels[i]), truth[:k], atol=1e-9
+        )
+        assert len({tuple(labels) for labels in found.labels[i]}) == k
+        if k < factors.n_labellings:
+            assert found.bound[i] >= truth[k] - 1e-9
+    assert found.proven.all()
+
+
+@given(problem=problems(extra_unary=True), k=st.integers(1, 12))
+@settings(deadline=None, max_examples=150)
+def test_lists_on_forests_are_the_best_of_all_labellings(problem, k):
+    factors, scores = problem
+    check_lists(factors, scores, k_best(factors, scores, k), k)
+
+
+loopy_problems = problems(st.just(random_graph), max_labels=6, extra_unary=True)
+
+
+@given(problem=loopy_problems, k=st.integers(1, 12))
+@settings(deadline=None, max_examples=60)
+def test_lists_on_any_graph_are_the_best_of_all_labellings(problem, k):
+    factors, scores = problem
+    check_lists(factors, scores, k_best(factors, scores, k), k)
+
+
+@given(problem=loopy_problems, k=st.integers(1, 40))
+@settings(deadline=None, max_examples=100)
+@no_short_cuts()
+def test_so_are_lists_whose_every_part_was_searched(problem, k):
+    factors, scores = problem
+    check_lists(factors, scores, k_best(factors, scores, k), k)
+
+
+@given(
+    problem=loopy_problems,
+    k=st.integers(1, 12),
+    n_edges=st.sampled_from([0, 20, 50, 100, 200, 500]),
+)
+@settings(deadline=None, max_examples=100)
+@no_short_cuts()
+def test_a_search_cut_short_claims_nothing_that_is_not_so(problem, k, n_edges):
+    factors, scores = problem
+    found = k_best(factors, scores, k, Limits(n_edges))
+    for i, row in enumerate(scores):
+        Y, truth = all_labellings(factors, row)
+        listed = {tuple(labels) for labels in found.labels[i]}
+        values = score_labels(factors, np.tile(row, (len(Y), 1)), Y)
+        outside = [v for y, v in zip(Y, values, strict=True) if tuple(y) not in listed]
+        assert found.bound[i] >= max(outside, default=-np.inf) - 1e-9
+        sure = found.proven[i]
+        assert_allclose(found.scores[i][sure], truth[: len(sure)][sure], atol=1e-9)
+
+
+def test_the_same_search_goes_further_with_a_larger_limit():
+    factors, scores = random_problem(12, 2, seed=2)
+    shares = [
+        k_best(factors, scores, 30, Limits(n_edges)).proven.mean()
+        for n_edges in (0, 10_000, 10**7)
+    ]
+    assert shares == sorted(shares)
+    assert shares[0] < 1.0
+    assert shares[-1] == 1.0
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=0.0), Limits(n_edges=10_000)])
+def test_a_long_list_is_cut_short_by_a_limit(limits):
+    factors, scores = random_problem(30, 2, seed=0)
+    found = k_best(factors, scores[:1], 5000, limits)
+    n_found = np.isfinite(found.scores[0]).sum()
+    assert 0 < n_found < 5000
+    assert (np.diff(found.scores[0, :n_found]) <= 0).all()
+    assert not found.proven[0, n_found:].any()
+
+
+def test_a_list_may_be_as_long_as_there_are_labellings():
+    factors, scores = random_problem(4, 3, seed=5, ties=True)
+    check_lists(factors, scores, k_best(factors, scores, 100), 100)
+
+
+def test_labels_with_one_value_and_graphs_in_pieces_have_lists():
+    edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]  # and 6, alone
+    factors = FactorGraph(LabelGraph(7, edges), [2, 1, 3, 2, 2, 1, 2])
+    scores = np.random.default_rng(0).normal(size=(3, factors.n_cells))
+    check_lists(factors, scores, k_best(factors, scores, 20), 20)
+
+
+# --- parts of a search -------------------------------------------------------------
+
+
+def some_alive(factors, rng):
+    """Confine labels to some of their values, at least one each."""
+    alive = rng.random(factors.n_values.sum()) < 0.6
+    alive[factors.value_start + rng.integers(0, factors.n_values)] = True
+    return alive
+
+
+def labellings_within(factors, alive):
+    choices = np.split(alive, factors.value_start[1:])
+    return np.array(list(itertools.product(*map(np.flatnonzero, choices))))
+
+
+def as_messages(factors, alive, rng):
+    """Messages of any kind for the free labels of a part: none are forbidden."""
+    counts = np.add.reduceat(alive.astype(int), factors.value_start)
+    free = (counts[factors.graph.edges] > 1).all(axis=1)
+    return rng.normal(size=counts[factors.graph.edges[free]].sum())
+
+
+@given(problem=loopy_problems, seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=100)
+def test_a_part_has_the_scores_of_the_whole(problem, seed):
+    factors, scores = problem
+    alive = some_alive(factors, np.random.default_rng(seed))
+    within = labellings_within(factors, alive)
+    for row in scores:
+        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
+        values = np.empty(len(within))
+        _compiled.score_all(part, left, values)
+        tiled = np.tile(row, (len(within), 1))
+        assert_allclose(
+            values + constant, score_labels(factors, tiled, within), atol=1e-9
+        )
+
+
+@given(
+    problem=loopy_problems,
+    seed=st.integers(0, 2**32 - 1),
+    n_sweeps=st.integers(1, 9),
+    target=st.sampled_from([-np.inf, 0.0]),
+)
+@settings(deadline=None, max_examples=200)
+def test_no_labelling_of_a_part_exceeds_its_bound_nor_its_values_caps(
+    problem, seed, n_sweeps, target
+):
+    factors, scores = problem
+    rng = np.random.default_rng(seed)
+    alive = some_alive(factors, rng)
+    within = labellings_within(factors, alive)
+    if len(within) == 1:
+        return
+    for row in scores:
+        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
+        messages = as_messages(factors, alive, rng)  # as if from an earlier part
+        labels = np.zeros(len(left.label), dtype=np.intp)
+        caps = np.empty(left.label["n_values"].sum())
+        stop = n_sweeps, target - constant, 0.0
+        score, bound, _ = _compiled.bound_part(part, left, stop, messages, labels, caps)
+        truth = score_labels(factors, np.tile(row, (len(within), 1)), within)
+        assert bound + constant >= truth.max() - 1e-9
+        assert score == pytest.approx(_compiled.labelling_score(part, left, labels))
+        counts = np.add.reduceat(alive.astype(int), factors.value_start)
+        is_free = alive & np.repeat(counts > 1, factors.n_values)
+        cells = factors.value_start + within
+        best = [truth[(cells == c).any(axis=1)].max() for c in np.flatnonzero(is_free)]
+        assert (caps + constant >= np.array(best) - 1e-9).all()
+
+
+def test_the_caps_of_the_best_values_meet_the_maximum_on_a_tree():
+    rng = np.random.default_rng(0)
+    factors = FactorGraph(LabelGraph(5, [(0, 1), (1, 2), (1, 3), (3, 4)]), [3] * 5)
+    scores = rng.normal(size=(1, factors.n_cells))
+    everything = np.ones(15, dtype=bool)
+    part, left, constant = _compiled.restrict(scores[0], factors.arrays, everything)
+    labels, caps = np.zeros(5, dtype=np.intp), np.empty(15)
+    messages = np.zeros(factors.n_messages)
+    stop = 200, -np.inf, 0.0
+    _compiled.bound_part(part, left, stop, messages, labels, caps)
+    truth = np.concatenate(inference.max_marginals(factors, scores), axis=1)[0]
+    assert (caps + constant >= truth - 1e-9).all()
+    is_best = np.isclose(truth, truth.max())
+    assert is_best.sum() == 5
+    assert_allclose((caps + constant)[is_best], truth.max())
+
+
+def test_messages_keep_their_edges_when_a_part_gets_smaller():
+    rng = np.random.default_rng(0)
+    factors, _ = random_problem(5, 3, seed=0)
+    large, small = np.ones(15, dtype=bool), np.ones(15, dtype=bool)
+    large[[1, 6, 7]] = False  # label 0 lost a value, label 2 all but one
+    small[[0, 1, 6, 7, 10]] = False  # label 0 is decided as well, label 3 lost a value
+    before = as_messages(factors, large, rng)
+    now = np.full(len(as_messages(factors, small, rng)), np.nan)
+
+    _compiled.carry_messages(factors.arrays, large, before, small, now)
+
+    def named(alive, messages):
+        names, counts = {}, np.add.reduceat(alive.astype(int), factors.value_start)
+        values = iter(messages)
+        for u, v in factors.graph.edges:
+            if counts[u] > 1 and counts[v] > 1:
+                for j in (u, v):
+                    for a in np.flatnonzero(alive[3 * j : 3 * j + 3]):
+                        names[u, v, j, a] = next(values)
+        return names
+
+    whole = named(large, before)
+    assert all(whole[key] == value for key, value in named(small, now).items())
+
+
+def test_a_part_that_begins_with_messages_needs_fewer_sweeps():
+    rng = np.random.default_rng(1)
+    pairs = list(itertools.combinations(range(30), 2))
+    factors = FactorGraph(LabelGraph(30, pairs), [2] * 30, np.arange(30))
+    row = rng.normal(size=factors.n_cells) * 0.2
+    row[-60:] *= 20
+    everything = np.ones(60, dtype=bool)
+    part, left, _ = _compiled.restrict(row, factors.arrays, everything)
+    labels, caps = np.zeros(30, dtype=np.intp), np.empty(60)
+    stop = 200, -np.inf, 0.0
+    messages = np.zeros(factors.n_messages)
+    _, bound, cold = _compiled.bound_part(part, left, stop, messages, labels, caps)
+    _, again, warm = _compiled.bound_part(part, left, stop, messages, labels, caps)
+    assert warm < cold
+    assert again <= bound + 1e-9
