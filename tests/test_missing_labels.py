@@ -24,8 +24,8 @@ from sklearn.svm import LinearSVC
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, load, save
+from spanforest._labels import read_labels
 from spanforest._training import model_factors
-from spanforest._validation import read_labels
 from spanforest.datasets import make_circle
 from spanforest.diagnostics import (
     edge_couplings,

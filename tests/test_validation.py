@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from spanforest._validation import (
+from spanforest._labels import read_labels
+from spanforest._parameters import (
     check_count,
     check_number,
     check_option,
-    read_labels,
     seed_sequence,
 )
 

@@ -16,14 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spanforest._calibration_folds import predicted_margins
+from spanforest._labels import read_labels, series_name
+from spanforest._parameters import check_count, check_number, check_option
 from spanforest._training import Settings, TrainingSet
-from spanforest._validation import (
-    check_count,
-    check_number,
-    check_option,
-    read_labels,
-    series_name,
-)
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
 from spanforest.inference import Decoding, max_product
@@ -62,10 +57,6 @@ def _limits(seconds: float | None) -> Limits:
     if seconds is None:
         return Limits()
     return Limits(sys.maxsize, check_number("seconds", seconds))
-
-
-def _is_one(value: Any) -> bool:
-    return bool(value in (1, True))
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
@@ -456,8 +447,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         A label that had one value is on if that is 1, as in `decision_function`.
         """
         columns = [
-            part[:, 1] if len(values) == 2 else np.full(len(part), _is_one(values[0]))
-            for part, values in zip(P, self._coding.classes, strict=True)
+            part[:, 1] if len(is_on) == 2 else np.full(len(part), is_on[0])
+            for part, is_on in zip(P, self._coding.is_on, strict=True)
         ]
         return np.column_stack(columns).astype(np.float64)
 
@@ -478,21 +469,21 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self, margins: list[NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """Turn how well each value of each label does into a decision function."""
-        classes = self._coding.classes
-        if self._coding.is_vector and len(classes[0]) > 2:
+        if self._coding.is_vector and self._coding.n_values[0] > 2:
             return margins[0]
         columns = []
-        for j, (values, margin) in enumerate(zip(classes, margins, strict=True)):
-            if len(values) > 2:
+        for j, (is_on, margin) in enumerate(
+            zip(self._coding.is_on, margins, strict=True)
+        ):
+            if len(is_on) > 2:
                 raise ValueError(
                     f"decision_function is defined for labels with two values; label "
-                    f"{j} has {len(values)}. Use predict."
+                    f"{j} has {len(is_on)}. Use predict."
                 )
-            if len(values) == 2:
+            if len(is_on) == 2:
                 columns.append(margin[:, 1] - margin[:, 0])
             else:  # never or always seen: no score, only the sign that fits predict
-                sign = 1.0 if _is_one(values[0]) else -1.0
-                columns.append(np.full(len(margin), sign))
+                columns.append(np.full(len(margin), 1.0 if is_on[0] else -1.0))
         return columns[0] if self._coding.is_vector else np.column_stack(columns)
 
 

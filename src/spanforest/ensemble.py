@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from spanforest._calibration_folds import (
 )
 from spanforest._classifier import GraphClassifier, find_decoder
 from spanforest._parallel import Workers
+from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._training import (
     Model,
     Settings,
@@ -25,7 +26,7 @@ from spanforest._training import (
     train,
     warn_not_converged,
 )
-from spanforest._validation import check_count, check_option, seed_sequence
+from spanforest.aggregation import AGGREGATIONS, Ballot, count_ballots
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import (
     FactorGraph,
@@ -34,52 +35,9 @@ from spanforest.factors import (
     running_sums,
 )
 from spanforest.graphs import draw_graph
-from spanforest.inference import decode, label_margins
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["RandomGraphEnsembleClassifier"]
-
-AGGREGATIONS = ("mve", "amm", "mam")
-
-
-class Ballot(NamedTuple):
-    """What some members say of some examples; one array (n, n_values) per label."""
-
-    votes: list[NDArray[np.float64]]  # how many members predict each value
-    margins: list[NDArray[np.float64]]  # sum of the members' margins (see inference)
-    n_members: int
-
-    def choose(self, aggregation: str) -> NDArray[np.intp]:
-        """Return the codes that win: by votes (MVE) or by margins (AMM).
-
-        Each breaks the ties of the other; what is left goes to the lower value.
-        """
-        largest = np.max([np.abs(m).max(axis=1) for m in self.margins], axis=0)
-        noise = 1e-10 * largest[:, None]  # differences of sums are not exact
-        codes = []
-        for votes, margins in zip(self.votes, self.margins, strict=True):
-            if aggregation == "mve":
-                tied = votes == votes.max(axis=1, keepdims=True)
-                second = margins
-            else:
-                tied = margins >= margins.max(axis=1, keepdims=True) - noise
-                second = votes
-            codes.append(np.where(tied, second, -np.inf).argmax(axis=1))
-        return np.column_stack(codes)
-
-    def strengths(self, aggregation: str) -> list[NDArray[np.float64]]:
-        """Return how strongly each value is supported, one array per label.
-
-        Average max-marginals up to a constant (AMM), or shares of votes, to which the
-        margins add less than half a vote (MVE).
-        """
-        n = self.n_members
-        if aggregation == "amm":
-            return [margins / n for margins in self.margins]
-        return [
-            (votes + 0.5 * margins / (n + np.abs(margins))) / n
-            for votes, margins in zip(self.votes, self.margins, strict=True)
-        ]
 
 
 class RandomGraphEnsembleClassifier(GraphClassifier):
@@ -443,38 +401,6 @@ class Plan(NamedTuple):
     specs: list[Any]  # what each draws its graph from
     seeds: list[np.random.SeedSequence]
     calibration_seed: np.random.SeedSequence
-
-
-def combine(
-    aggregation: str, parts: list[FactorGraph], scores: list[NDArray[np.float64]]
-) -> NDArray[np.intp]:
-    """Return the codes an ensemble predicts, from the scores of each of its members.
-
-    `parts` are the members' factors; each array of scores has a row per example.
-    """
-    if aggregation != "mam":
-        *_, ballot = count_ballots(parts, scores)
-        return ballot.choose(aggregation)
-    union = consensus_factors(parts)
-    return decode_exactly(union, average_scores(union, parts, scores)).labels
-
-
-def count_ballots(
-    parts: list[FactorGraph], scores: Iterable[NDArray[np.float64]]
-) -> Iterator[Ballot]:
-    """Yield the votes and margins of the first 1, 2, ... members.
-
-    `parts` and `scores` are as for `combine`.
-    """
-    votes: list[Any] = [0.0] * parts[0].n_labels
-    margins: list[Any] = [0.0] * parts[0].n_labels
-    for t, (factors, of_member) in enumerate(zip(parts, scores, strict=True)):
-        decoding = decode(factors, of_member)
-        for j, margin in enumerate(label_margins(factors, of_member, decoding)):
-            chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
-            votes[j] = votes[j] + chosen
-            margins[j] = margins[j] + margin
-        yield Ballot(votes, margins, t + 1)
 
 
 class Recipe(NamedTuple):

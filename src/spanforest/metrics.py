@@ -6,13 +6,16 @@ matrices, and the true and the predicted ones need not be of the same kind. A 1-
 target is one label.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics import make_scorer
 
 __all__ = [
+    "MEASURES",
+    "Measure",
     "microlabel_accuracy",
     "microlabel_accuracy_scorer",
     "microlabel_f1",
@@ -138,6 +141,21 @@ multilabel_accuracy_scorer = make_scorer(multilabel_accuracy)
 
 microlabel_f1_scorer = make_scorer(microlabel_f1)
 """`microlabel_f1` for the `scoring` parameter of scikit-learn's tools."""
+
+
+class Measure(NamedTuple):
+    """A measure of a prediction, and its name in tables and figures."""
+
+    title: str
+    function: Callable[..., float]
+
+
+MEASURES: dict[str, Measure] = {
+    "microlabel_accuracy": Measure("Microlabel accuracy", microlabel_accuracy),
+    "multilabel_accuracy": Measure("Multilabel accuracy", multilabel_accuracy),
+    "microlabel_f1": Measure("Microlabel F1", microlabel_f1),
+}
+"""The paper's measures by name."""
 
 
 def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import HeldOut, calibrate, consensus_margins
 from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._parameters import seed_sequence
 from spanforest._progress import watch_gap
 from spanforest._training import Model, model_factors, train, warn_not_converged
-from spanforest._validation import seed_sequence
 from spanforest.factors import FactorGraph
 from spanforest.graphs import draw_graph
 

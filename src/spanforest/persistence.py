@@ -52,7 +52,7 @@ _TRUSTED_PARTS = {
     "spanforest.ensemble": "RandomGraphEnsembleClassifier",
     "spanforest.tuning._estimator": "RandomGraphEnsembleClassifierCV",
     "spanforest.calibration": "Calibration",
-    "spanforest._validation": "LabelCoding",
+    "spanforest._labels": "LabelCoding",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
     "sklearn.model_selection._split": (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest._validation import LabelCoding
+from spanforest._labels import LabelCoding
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.diagnostics._models import (
     factors_of,

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import GraphClassifier
-from spanforest._validation import read_labels
+from spanforest._labels import read_labels
 from spanforest._wording import numbered_labels
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.factors import FactorGraph
@@ -174,12 +174,9 @@ def in_training_order(model: Any, Y: Any) -> Any:
 def positives(Y: Any, missing_label: Any = None) -> np.ma.MaskedArray:
     """Return which labels are on: 1, or any value but the lowest; masked if unknown."""
     codes, coding = read_labels(Y, allow_missing=True, missing_label=missing_label)
-    columns = []
-    for column, values in zip(codes.T, coding.classes, strict=True):
-        is_on = np.arange(len(values)) > 0
-        if set(values.tolist()) <= {0, 1}:
-            is_on = values.astype(bool)  # a label that is always on has one value too
-        columns.append(is_on[column])
+    columns = [
+        is_on[column] for column, is_on in zip(codes.T, coding.is_on, strict=True)
+    ]
     return np.ma.masked_array(np.column_stack(columns), codes < 0)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spanforest._validation import check_option
+from spanforest._parameters import check_option
 from spanforest.diagnostics import final_step
 from spanforest.plots._style import BLACK, BLUE, axes_for, optional, tidy
 

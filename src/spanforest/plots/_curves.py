@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest import metrics
-from spanforest._validation import check_option
+from spanforest._parameters import check_option
 from spanforest.diagnostics import final_step, in_training_order
 from spanforest.plots._style import (
     BLACK,

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spanforest._validation import check_count
+from spanforest._parameters import check_count
 from spanforest._wording import numbered_labels
 from spanforest.diagnostics import (
     LabelMeasures,

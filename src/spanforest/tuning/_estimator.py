@@ -12,15 +12,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
+from spanforest._labels import LabelCoding, read_labels
 from spanforest._parallel import Workers
+from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet, warn_not_converged
-from spanforest._validation import (
-    LabelCoding,
-    check_count,
-    check_number,
-    read_labels,
-    seed_sequence,
-)
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import HAVE_GAMMA, KernelSpec, median_gamma
 from spanforest.losses import find_loss

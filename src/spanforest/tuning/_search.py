@@ -12,19 +12,22 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from spanforest._blas import single_blas_thread
+from spanforest._labels import LabelCoding
 from spanforest._parallel import Workers
+from spanforest._parameters import check_number, check_option
 from spanforest._training import Settings, TrainingSet, factors_for, learn_path
-from spanforest._validation import LabelCoding, check_number, check_option
-from spanforest.ensemble import Plan, combine
+from spanforest.aggregation import combine
+from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph
 from spanforest.graphs import draw_graph
 from spanforest.metrics import (
+    MEASURES,
     microlabel_accuracy,
     microlabel_f1,
     multilabel_accuracy,
 )
 
-SCORINGS = ("mean", "multilabel_accuracy", "microlabel_accuracy", "microlabel_f1")
+SCORINGS = ("mean", *MEASURES)
 
 
 class Grid(NamedTuple):
@@ -80,7 +83,7 @@ class Judge(NamedTuple):
     def _always_on(self) -> NDArray[np.int_]:
         """Return 1 for labels that are on in all examples, whose only code is 0."""
         return np.array(
-            [len(v) == 1 and v[0] in (1, True) for v in self.coding.classes], dtype=int
+            [len(is_on) == 1 and is_on[0] for is_on in self.coding.is_on], dtype=int
         )
 
 

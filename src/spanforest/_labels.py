@@ -1,26 +1,17 @@
-"""Reading what users pass: label matrices of any kind, numbers, random states."""
+"""Label matrices of any kind, read as codes, and the way back from codes to labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from spanforest.metrics import find_missing, is_missing
 
-__all__ = [
-    "LabelCoding",
-    "check_count",
-    "check_number",
-    "check_option",
-    "read_labels",
-    "seed_sequence",
-]
+__all__ = ["LabelCoding", "read_labels", "series_name"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +40,26 @@ class LabelCoding:
         if self.dtype.kind in "biuf" and set(np.concatenate(self.classes)) <= {0, 1}:
             return np.arange(len(self.classes))
         return self.classes
+
+    @property
+    def is_on(self) -> list[NDArray[np.bool_]]:
+        """Whether each value of each label means that the label is on.
+
+        0 is off and 1 is on, even where only one of them occurs. Of other values the
+        lowest is off and every other one is on.
+
+        Examples
+        --------
+        >>> coding = read_labels([[1, "no", 3], [1, "yes", 3]])[1]
+        >>> [on.tolist() for on in coding.is_on]
+        [[True], [False, True], [False]]
+        """
+        return [
+            values.astype(bool)
+            if set(values.tolist()) <= {0, 1}
+            else np.arange(len(values)) > 0
+            for values in self.classes
+        ]
 
     def decode(self, codes: NDArray[np.integer]) -> NDArray[Any]:
         """Turn codes of shape (n, n_labels) into labels of the form of the user's Y."""
@@ -264,73 +275,3 @@ def _check_missing(
 def _same_kind(classes: list[NDArray[Any]]) -> bool:
     kinds = {"number" if c.dtype.kind in "biuf" else c.dtype.kind for c in classes}
     return len(kinds) == 1
-
-
-def check_number(
-    name: str, value: Any, *, minimum: float = 0.0, strict: bool = True
-) -> float:
-    """Return a finite number above (or not below) `minimum`.
-
-    Examples
-    --------
-    >>> check_number("C", 0.5)
-    0.5
-    """
-    ok = isinstance(value, Real) and not isinstance(value, bool)
-    ok = ok and np.isfinite(value) and (value > minimum or not strict)
-    if not ok or value < minimum:
-        relation = "greater than" if strict else "at least"
-        raise ValueError(
-            f"{name} must be a number {relation} {minimum:g}; got {value!r}."
-        )
-    return float(value)
-
-
-def check_count(name: str, value: Any) -> int:
-    """Return a whole number of at least one.
-
-    Examples
-    --------
-    >>> check_count("max_iter", 5)
-    5
-    """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
-    return int(value)
-
-
-def check_option(name: str, value: Any, options: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the options.
-
-    Examples
-    --------
-    >>> check_option("aggregation", "mam", ("mve", "amm", "mam"))
-    'mam'
-    """
-    if not isinstance(value, str) or value not in options:
-        known = ", ".join(map(repr, options))
-        raise ValueError(f"{name} must be one of {known}; got {value!r}.")
-    return value
-
-
-def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the root of all randomness of a fit.
-
-    Parameters
-    ----------
-    random_state : None, int, RandomState or Generator
-        An integer gives the same root every time; a generator is drawn from.
-
-    Examples
-    --------
-    >>> seed_sequence(3).entropy
-    3
-    """
-    if random_state is None or isinstance(random_state, Integral):
-        check_random_state(random_state)  # refuses negative numbers
-        entropy = None if random_state is None else int(random_state)
-        return np.random.SeedSequence(entropy)
-    if isinstance(random_state, np.random.Generator):
-        return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
-    words = check_random_state(random_state).randint(2**31, size=4)
-    return np.random.SeedSequence(words.tolist())

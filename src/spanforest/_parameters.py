@@ -1,0 +1,81 @@
+"""Checks of parameters: numbers, counts, options, random states."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+__all__ = ["check_count", "check_number", "check_option", "seed_sequence"]
+
+
+def check_number(
+    name: str, value: Any, *, minimum: float = 0.0, strict: bool = True
+) -> float:
+    """Return a finite number above (or not below) `minimum`.
+
+    Examples
+    --------
+    >>> check_number("C", 0.5)
+    0.5
+    """
+    ok = isinstance(value, Real) and not isinstance(value, bool)
+    ok = ok and np.isfinite(value) and (value > minimum or not strict)
+    if not ok or value < minimum:
+        relation = "greater than" if strict else "at least"
+        raise ValueError(
+            f"{name} must be a number {relation} {minimum:g}; got {value!r}."
+        )
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return a whole number of at least one.
+
+    Examples
+    --------
+    >>> check_count("max_iter", 5)
+    5
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+    return int(value)
+
+
+def check_option(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the options.
+
+    Examples
+    --------
+    >>> check_option("aggregation", "mam", ("mve", "amm", "mam"))
+    'mam'
+    """
+    if not isinstance(value, str) or value not in options:
+        known = ", ".join(map(repr, options))
+        raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+    return value
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Return the root of all randomness of a fit.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState or Generator
+        An integer gives the same root every time; a generator is drawn from.
+
+    Examples
+    --------
+    >>> seed_sequence(3).entropy
+    3
+    """
+    if random_state is None or isinstance(random_state, Integral):
+        check_random_state(random_state)  # refuses negative numbers
+        entropy = None if random_state is None else int(random_state)
+        return np.random.SeedSequence(entropy)
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
+    words = check_random_state(random_state).randint(2**31, size=4)
+    return np.random.SeedSequence(words.tolist())
