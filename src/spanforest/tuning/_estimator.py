@@ -194,6 +194,24 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         kernel = "precomputed" if "precomputed" in kernels else "rbf"
         return RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; another `aggregation` needs no new fit.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        super().set_params(**params)
+        if "aggregation" in params and "best_estimator_" in vars(self):
+            self.best_estimator_.set_params(aggregation=self.aggregation)
+        return self
+
     def __getattr__(self, name: str) -> Any:
         # fitted attributes that are not of the search are those of the final ensemble
         if name.endswith("_") and "best_estimator_" in vars(self):
