@@ -94,7 +94,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "_coding" in state:
+        if "coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 
     def _build_factors(self) -> FactorGraph:

@@ -203,9 +203,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _learn(self, data: TrainingSet, plan: Plan) -> str:
         """Train all members and keep them; return in words what did not converge."""
-        data = data.prepared(plan.settings.tol)
         workers = Workers(self.n_jobs, bool(self.verbose))
-        calls = [(data, draw, plan.settings) for draw in plan.draws]
+        prepared = data.prepared(plan.settings.tol)
+        calls = [(prepared, draw, plan.settings) for draw in plan.draws]
         models = workers.run(train_member, calls, "members")
         self._store(models)
         if self.probability:

@@ -194,10 +194,11 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        data = self._read_training_set(X, y).prepared(settings.tol)
+        data = self._read_training_set(X, y)
         root = seed_sequence(self.random_state)
+        draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
-            model = train_member(data, Draw(self.graph, root), settings, watch)
+            model = train_member(prepared, draw, settings, watch)
         self._store(model)
         if self.probability:
             (seed,) = root.spawn(1)
