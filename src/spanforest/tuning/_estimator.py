@@ -65,8 +65,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         "precomputed" can only stand alone.
     gammas : sequence of float, optional
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
-        derived from the data: with 1, the median of the squared distances between examples (for
-        "poly", their mean squared length) becomes 1. By default 0.5, 1, 2.
+        derived from the data: with 1, the median of the squared distances between
+        examples (for "poly", their mean squared length) becomes 1. By default
+        0.5, 1, 2.
     degree, coef0, kernel_params, normalize_kernel
         As in `MMCRFClassifier`, the same for all kernels that have them.
     Cs : sequence of float, default=(0.3, 1, 3, 10)
