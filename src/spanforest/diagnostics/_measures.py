@@ -11,6 +11,7 @@ from scipy import sparse
 
 from spanforest._labels import LabelCoding
 
+
 class LabelMeasures(NamedTuple):
     """Measures of a prediction, label by label; each of shape (n_labels,)."""
 
