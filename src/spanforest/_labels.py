@@ -72,7 +72,7 @@ class LabelCoding:
 def read_labels(
     Y: Any, *, allow_missing: bool = False, missing_label: Any = None
 ) -> tuple[NDArray[np.int32], LabelCoding]:
-    """Number the values of every label of Y.
+    """Return codes for the values of every label of Y.
 
     Parameters
     ----------

@@ -96,11 +96,8 @@ class LabelGraph:
     @cached_property
     def n_components(self) -> int:
         """Number of connected components."""
-        return int(
-            csgraph.connected_components(
-                self.adjacency, directed=False, return_labels=False
-            )
-        )
+        n_components, _ = csgraph.connected_components(self.adjacency, directed=False)
+        return int(n_components)
 
     @property
     def is_forest(self) -> bool:
@@ -110,10 +107,8 @@ class LabelGraph:
     @property
     def diameter(self) -> int:
         """Number of edges on the longest of all shortest paths inside components."""
-        distances = csgraph.shortest_path(
-            self.adjacency, directed=False, unweighted=True
-        )
-        return int(distances[np.isfinite(distances)].max())
+        lengths = csgraph.shortest_path(self.adjacency, unweighted=True)
+        return int(lengths[np.isfinite(lengths)].max())
 
     def to_networkx(self) -> Any:
         """Return the same graph as a `networkx.Graph`."""

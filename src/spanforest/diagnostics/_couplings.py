@@ -88,14 +88,9 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     """
     fitted, X = FittedModel.of(model, X)
     labels = fitted.classifier.predict(X) if Y is None else Y
-    codes = fitted.codes(labels, allow_missing=True)
-    factors = fitted.factors
-    total, n_samples = np.zeros(factors.n_cells), 0
-    for basis in fitted.bases(X):
-        total += fitted.scores(basis).sum(axis=0)
-        n_samples += basis.shape[0]
+    codes, factors = fitted.codes(labels, allow_missing=True), fitted.factors
     edges = factors.graph.edges
-    tables = np.split(total / n_samples, factors.arrays.factor["offset"][1:])
+    tables = np.split(_mean_scores(fitted, X), factors.arrays.factor["offset"][1:])
     shares = [
         np.bincount(column[column >= 0], minlength=n) / (column >= 0).sum()
         for column, n in zip(codes.T, factors.n_values, strict=True)
@@ -106,6 +101,15 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     ]
     is_signed = (factors.n_values[edges] == 2).all(axis=1)
     return Couplings(edges, np.array(strength), is_signed)
+
+
+def _mean_scores(fitted: FittedModel, X: Any) -> NDArray[np.float64]:
+    """Return the score of every cell, averaged over the examples."""
+    total, n_samples = np.zeros(fitted.factors.n_cells), 0
+    for basis in fitted.bases(X):
+        total += fitted.scores(basis).sum(axis=0)
+        n_samples += basis.shape[0]
+    return total / n_samples
 
 
 def _coupling(

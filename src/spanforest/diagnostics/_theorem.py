@@ -90,24 +90,21 @@ def reconstruction_gap(
     Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
         The label sets at which scores are compared: the true ones, or any others.
     target : array-like of shape (n_samples,), optional
-        The optimal scores ψ*, which the paper assumes to be known. By default, for each
-        x, the highest score that the ensemble gives to any label set. A label set must
-        have this score to be predicted, so the ensemble's error is 0 where MAM
-        predicts `Y`. The gap does not depend on `target`.
+        The optimal scores ψ*, which the paper assumes to be known; by default the
+        highest score that the ensemble gives to any label set of each x. Then the
+        ensemble's error is 0 where MAM predicts `Y`. The gap does not depend on them.
 
     Returns
     -------
     ReconstructionGap
-        Averages over the examples. The errors are computed from the average weights on
-        the consensus graph and from the members' total scores; diversity and coherence
-        are computed from the members' scores of single labels.
+        Averages over the examples. The errors are computed from total scores, diversity
+        and coherence separately from the members' scores of single labels.
 
     Notes
     -----
     Variances divide by the number of members, as the theorem requires. An edge that a
-    member lacks scores 0 there. A label without an edge has a factor of its own, whose
-    whole score belongs to the label. Values of `Y` that did not occur in training have
-    no score and are refused.
+    member lacks scores 0 there. The whole score of a unary factor belongs to its label.
+    Values of `Y` that did not occur in training have no score and are refused.
 
     Examples
     --------
@@ -121,8 +118,8 @@ def reconstruction_gap(
     True
     """
     fitted, X = FittedModel.of(ensemble, X)
-    members = fitted.members
-    terms, error = np.zeros((4, len(members))), 0.0
+    members, error = fitted.members, 0.0
+    terms = np.zeros((4, len(members)))
     for block in _blocks(fitted, X, Y, target):
         terms += _summed_terms(members, block)
         score = score_labels(fitted.factors, fitted.scores(block.basis), block.codes)
