@@ -344,7 +344,7 @@ def test_weights_of_a_member_that_do_not_fit_its_graph_are_refused(path):
 def test_a_graph_over_other_labels_is_refused(path):
     model = mmcrf().fit(X, Y)
     model.graph_ = LabelGraph(6, [(0, 1)])
-    assert_not_built(model, path, "graph and its labels do not fit together")
+    assert_not_built(model, path, "one number per label of the graph, 6; got 5")
 
 
 def test_members_over_other_labels_are_refused(path):

@@ -234,7 +234,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _build(payload, requested)
     except Exception as error:  # missing or misplaced data can raise any error
         raise ModelFileError(
-            f"the model in {path} cannot be built: {_short(error)}."
+            f"the model in {path} cannot be built: {_short(error).rstrip('.')}."
             f"{_changed_versions(header)} Use the versions it was saved with, or fit "
             "the model and save it again."
         ) from error
