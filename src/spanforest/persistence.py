@@ -28,7 +28,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from spanforest import __version__
 from spanforest._classifier import GraphClassifier
-from spanforest._files import check_target, is_stream, whole_file
+from spanforest._whole_files import check_target, is_stream, whole_file
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
 
