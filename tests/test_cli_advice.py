@@ -29,7 +29,7 @@ pytest.importorskip("pandas")
 from spanforest.cli import _advice
 
 
-def test_warnings_are_one_line_in_the_words_of_the_command(capsys, folder):
+def test_warnings_are_one_line_whose_advice_names_options(capsys, folder):
     args = ["train", "songs.csv", "--labels", "last:3", *FEW, "--max-iter", "1"]
     assert main([*args, "--tol", "1e-9", "-o", "m"]) == 0
     (line,) = capsys.readouterr().err.splitlines()

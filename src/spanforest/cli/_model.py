@@ -106,12 +106,10 @@ class TrainedModel:
         inputs: Any = dataset.K if dataset.X is None else dataset.X
         is_precomputed = self.classifier.kernel == "precomputed"
         if is_precomputed != (dataset.X is None):
-            wanted = "kernel values with its training examples (K)"
-            raise ValueError(
-                f"{source}: the model takes "
-                f"{wanted if is_precomputed else 'features'}; found "
-                f"{'features' if is_precomputed else 'a kernel matrix'}."
-            )
+            wanted, given = "features", "a kernel matrix"
+            if is_precomputed:
+                wanted, given = "kernel values with its training examples (K)", wanted
+            raise ValueError(f"{source}: the model takes {wanted}; found {given}.")
         names = dataset.feature_names
         if self.feature_names is not None and len(names):
             inputs = inputs[:, _places(self.feature_names, names, source)]

@@ -66,7 +66,7 @@ def train(
     The model file stores the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
     """
-    classifier_parameters = {
+    parameters = {
         "aggregation": aggregation.value,
         "gamma": gamma,
         "degree": degree,
@@ -78,18 +78,8 @@ def train(
         "n_jobs": jobs,
         "random_state": seed,
     }
-    _train(
-        Training(
-            Request(data, labels, drop, format, data_home),
-            output,
-            scale,
-            missing,
-            kernel,
-            graph,
-            trees,
-            classifier_parameters,
-        )
-    )
+    request = Request(data, labels, drop, format, data_home)
+    _train(Training(request, output, scale, missing, kernel, graph, trees, parameters))
 
 
 class Training(NamedTuple):

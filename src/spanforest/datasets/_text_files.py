@@ -44,21 +44,10 @@ def stem(path: str) -> str:
 
 
 def line_of_row(path: Path, row: int, separator: str = ",") -> int | None:
-    """Return the line in which a row of a CSV file begins, for messages.
+    """Return the line, counted from 1, in which a row of a CSV file begins.
 
-    Parameters
-    ----------
-    path : Path
-        The file; its first row names the columns.
-    row : int
-        Counted from 0, without blank lines. The names of the columns are row -1.
-    separator : str, default=","
-        The character between two values.
-
-    Returns
-    -------
-    int or None
-        Counted from 1; None if the file cannot be read again or has no such row.
+    Rows count from 0, without blank lines; the names of the columns are row -1. Return
+    None if the file cannot be read again or has no such row.
     """
     if not path.is_file():
         return None
@@ -78,21 +67,11 @@ def line_of_row(path: Path, row: int, separator: str = ",") -> int | None:
 
 
 def line_of_example(path: Path, row: int, header_end: str = "") -> int | None:
-    """Return the line of an example in a file with one example per line.
+    """Return the line, counted from 1, of an example in a file with one per line.
 
-    Parameters
-    ----------
-    path : Path
-        The file; blank lines and lines that begin with % or # do not count.
-    row : int
-        Counted from 0.
-    header_end : str, default=""
-        The line after which the examples begin, such as ``@data``.
-
-    Returns
-    -------
-    int or None
-        Counted from 1; None if the file cannot be read again or has no such example.
+    Examples count from 0, after the line `header_end` (such as ``@data``), without
+    blank lines and lines that begin with % or #. Return None if the file cannot be read
+    again or has no such example.
     """
     if not path.is_file():
         return None
