@@ -138,7 +138,7 @@ TolOption = Annotated[
     ),
 ]
 MaxIterOption = Annotated[
-    int, typer.Option(min=1, help="Maximum of passes over the data.")
+    int, typer.Option(min=1, help="Maximum number of passes over the data.")
 ]
 JobsOption = Annotated[
     int | None,
