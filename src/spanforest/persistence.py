@@ -21,7 +21,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from spanforest import __version__
-from spanforest._files import check_target, is_stream, whole_file
 from spanforest._model_checks import (
     TRUSTED,
     check_contents,
@@ -30,6 +29,7 @@ from spanforest._model_checks import (
     name_of,
     unpacked_size,
 )
+from spanforest._whole_files import check_target, is_stream, whole_file
 
 __all__ = ["FORMAT_VERSION", "ModelFile", "ModelFileError", "describe", "load", "save"]
 
