@@ -146,6 +146,7 @@ class CriticalDifferenceDisplay:
         style = {"color": GREY, "transform": ax.transData + upwards, "clip_on": False}
         best = self.average_ranks.min()
         ends = [best, best + difference]
+        ax.set_xlim(right=max(ax.get_xlim()[1], ends[1]))
         ax.plot(ends, [0, 0], marker="|", markersize=7, linewidth=1.1, **style)
         text = f"critical difference {difference:.2f}\n"
         ax.text(best, 0, text, linespacing=0.8, va="bottom", **style)

@@ -133,6 +133,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     environment.globals["measures"] = MEASURES
     environment.globals["count"] = count
     environment.tests["number"] = _is_number

@@ -104,7 +104,7 @@ def draw_ranks(comparison: RankComparison) -> str:
     names = [display_name(method) for method in comparison.methods]
     wrapped = [_wrapped(name, 10) for name in names]
     display = CriticalDifferenceDisplay(
-        wrapped if len(set(wrapped)) == len(names) else names,
+        [w if wrapped.count(w) == 1 else f"{w} ({k})" for k, w in enumerate(wrapped)],
         comparison.average_ranks,
         comparison.nemenyi,
         ALPHA,
@@ -116,16 +116,18 @@ def draw_ranks(comparison: RankComparison) -> str:
     ax = figure.add_subplot()
     display.plot(ax=ax)
     ax.set_title("")
+    ax.locator_params(axis="x", integer=True)
     ax.patch.set_visible(False)
     for text in ax.texts:
-        text.set_fontsize(LARGE)
+        text.set(fontsize=LARGE, color="black")
         gap = "\n " if text.get_ha() == "left" else " \n"  # between name and elbow
         text.set_text(text.get_text().replace("\n", gap))
     for bar in display.bars_:
         bar.set_gid("bar")
     order = np.argsort(comparison.average_ranks, kind="stable")
     ranks = ", ".join(f"{names[k]} {comparison.average_ranks[k]:.2f}" for k in order)
-    groups = [", ".join(group).replace("\n", " ") for group in display.groups]
+    full = dict(zip(display.methods, names, strict=True))
+    groups = [", ".join(full[name] for name in group) for group in display.groups]
     alike = f" Not told apart: {'; '.join(groups)}." if groups else ""
     title = MEASURES[comparison.measure].title
     label = f"Critical-difference diagram, {title}. Average ranks: {ranks}.{alike}"
