@@ -65,9 +65,8 @@ def test_a_bar_above_the_axis_is_as_long_as_the_critical_difference():
         if line is not joining and len(set(line.get_ydata())) == 1
     ]
     np.testing.assert_allclose(above, [[1.2, 3.7]])
-    assert "critical difference 2.50" in [
-        t.get_text().strip() for t in display.ax_.texts
-    ]
+    texts = [text.get_text().strip() for text in display.ax_.texts]
+    assert "critical difference 2.50" in texts
     assert display.ax_.get_xlim()[1] >= 3.7
 
 
