@@ -1,7 +1,7 @@
 """The command ``spanforest report``."""
 
 import pytest
-from report_rows import example_rows, graph_field, make_rows, text_of
+from report_rows import graph_field, make_rows, text_of
 
 from spanforest.paper import RowFile
 from spanforest.paper.report import make_report
@@ -18,7 +18,7 @@ def command():
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_the_command_reads_a_folder_or_its_rows(command, tmp_path, capsys, is_folder):
     rows = RowFile(tmp_path / "rows.jsonl")
-    rows.append(example_rows())
+    rows.append(make_rows(("emotions",), ("svm",)))
     output = tmp_path / "report.html"
     command([tmp_path if is_folder else rows.path], output)
     assert output.read_text(encoding="utf-8") == make_report(rows.read())

@@ -129,7 +129,7 @@ def test_label_graphs_of_any_size_are_drawn(n_labels):
 
 
 def test_names_are_shown_as_they_are_in_any_script():
-    names = ["costs $1 or $2", "晴れ", "a < b & c", "  "]
+    names = ["costs $1 or $2", "晴れ", "a < b & c", "\x07 "]
     text = text_of(draw(random_display(4, names)))
     assert "costs $1" in text
     assert "晴れ" in text

@@ -1,9 +1,11 @@
 """The figures of the page: learning curves, ranks of methods, label graphs."""
 
 import textwrap
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spanforest.metrics import MEASURES
 from spanforest.paper import LearningCurves, RankComparison, display_name
@@ -14,6 +16,7 @@ from spanforest.plots import (
     EnsembleCurveDisplay,
     LabelGraphDisplay,
 )
+from spanforest.plots._style import GREY
 
 WIDTH = 360  # of diagrams and graphs; a unit is a pixel on a phone
 PANEL = (300, 170)  # width and height of learning curves
@@ -55,48 +58,54 @@ def draw_panel(curves: LearningCurves, measure: str) -> Panel:
     >>> panel.name, panel.n_trees, panel.last_values
     ('Yeast', 2, ['64.0', '61.0'])
     """
+    name = display_name(curves.dataset)
     values, member = curves.curves[measure], curves.member_scores[measure]
-    figure = new_figure(*PANEL)
-    width, height = PANEL
-    corner = (LEFT / width, 1 - AREA["bottom"] / height)
-    size = ((RIGHT - LEFT) / width, (AREA["bottom"] - AREA["top"]) / height)
-    ax = figure.add_axes((*corner, *size))
+    names = {method: display_name(method) for method in values}
+    names["member"] = "Mean member"
+    ax = _panel_axes()
     EnsembleCurveDisplay(values, member, measure).plot(ax=ax)
     ax.get_legend().remove()
     ax.set(xlabel="", ylabel="")
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(labelsize=11, labelcolor=ax.spines["left"].get_edgecolor())
-    ax.tick_params(axis="y", length=0)
     ax.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])
-    ax.patch.set_visible(False)
-    names = {method: display_name(method) for method in values}
-    names["member"] = "Mean member"
     for line, key in zip(ax.get_lines(), names, strict=True):
         line.set_gid(f"curve-{key}")
-
-    n_trees = max(map(len, values.values()))
-    percent = [100 * np.asarray(curve) for curve in values.values()]
-    percent.append(np.full(n_trees, 100 * member))
-    sizes = np.arange(1, n_trees + 1)
-    places = [
-        ax.transData.transform(np.column_stack([sizes[: len(curve)], curve]))
-        * (72 / figure.dpi)
-        for curve in percent
-    ]
-    texts = [[f"{value:.1f}" for value in curve] for curve in percent]
-    data = {
-        "x": places[-1][:, 0].round(1).tolist(),
-        "y": [(height - place[:, 1]).round(1).tolist() for place in places],
-        "text": texts,
-    }
-    spoken = ", ".join(
-        f"{name} {text[-1]}" for name, text in zip(names.values(), texts, strict=True)
-    )
+    data = _script_data(ax, [*values.values(), np.full(_n_trees(values), member)])
+    last = [texts[-1] for texts in data["text"]]
+    spoken = map(" ".join, zip(names.values(), last, strict=True))
     label = (
-        f"{display_name(curves.dataset)}: {MEASURES[measure].title} in per cent "
-        f"against the number of trees. At {n_trees}: {spoken}."
+        f"{name}: {MEASURES[measure].title} in per cent against the number of trees. "
+        f"At {_n_trees(values)}: {', '.join(spoken)}."
     )
-    return Panel(display_name(curves.dataset), to_svg(figure, label), names, data)
+    return Panel(name, to_svg(ax.figure, label), names, data)
+
+
+def _n_trees(curves: Mapping[str, NDArray[np.float64]]) -> int:
+    return max(map(len, curves.values()))
+
+
+def _panel_axes() -> Any:
+    """Return axes with little around the curves: their place in the panel is fixed."""
+    width, height = PANEL
+    corner = (LEFT / width, 1 - AREA["bottom"] / height)
+    size = ((RIGHT - LEFT) / width, (AREA["bottom"] - AREA["top"]) / height)
+    ax = new_figure(width, height).add_axes((*corner, *size))
+    ax.patch.set_visible(False)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(labelsize=11, labelcolor=GREY)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def _script_data(ax: Any, curves: list[NDArray[np.float64]]) -> dict[str, Any]:
+    """Return places in the picture and texts of all points of the curves."""
+    xs, ys, texts = [], [], []
+    for curve in curves:
+        points = np.column_stack([np.arange(1, len(curve) + 1), 100 * curve])
+        x, y = ax.transData.transform(points).T * (72 / ax.figure.dpi)
+        xs.append(x.round(1).tolist())
+        ys.append((PANEL[1] - y).round(1).tolist())
+        texts.append([f"{value:.1f}" for value in points[:, 1]])
+    return {"x": max(xs, key=len), "y": ys, "text": texts}
 
 
 def draw_ranks(comparison: RankComparison) -> str:

@@ -35,6 +35,7 @@ _COLOURS = {
     VERMILION: "var(--mam)",
 }
 _OWN_ID = re.compile(r"matplotlib\..*|.*_\d+")  # ids that matplotlib makes up
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # not allowed in XML
 _NOT_KEPT = ("font-family", "font-style", "font-weight")  # as in the page
 
 
@@ -80,7 +81,7 @@ def to_svg(figure: Any, label: str, titles: Sequence[str] = ()) -> str:
     text = io.StringIO()
     with optional("matplotlib").rc_context({"svg.fonttype": "none"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
-    drawing = ElementTree.fromstring(text.getvalue())
+    drawing = ElementTree.fromstring(_CONTROLS.sub("", text.getvalue()))
     shapes = {
         node.get("id", ""): node for node in drawing.iter() if _tag(node) == "path"
     }
