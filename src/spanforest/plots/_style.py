@@ -55,7 +55,7 @@ def optional(module: str, extra: str = "plot") -> Any:
     except ImportError as error:
         package = module.partition(".")[0].replace("_", "-")
         raise ImportError(
-            f"this figure needs {package}, which is not installed. Install it with "
+            f"{package} is needed here, but it is not installed. Install it with "
             f'pip install "spanforest[{extra}]".'
         ) from error
 

@@ -165,7 +165,7 @@ def _methods(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _facts(runs: Sequence[Run]) -> list[Fact]:
-    """Return what was run, what came of it, how long it took, and where."""
+    """Return facts about data sets, methods, results, time and circumstances."""
     rows = [row for run in runs for row in (*run.folds, *run.choices)]
     datasets, methods = _datasets(runs), _methods(runs)
     settings = [str(run.settings).removeprefix("protocol ") for run in runs]
