@@ -21,7 +21,11 @@ from spanforest.paper import (
     display_name,
     in_order,
 )
-from spanforest.paper.report._graph_sources import graph_of_model, graphs_of_runs
+from spanforest.paper.report._graph_sources import (
+    GraphSource,
+    graph_of_model,
+    graphs_of_runs,
+)
 from spanforest.paper.report._pictures import AREA
 from spanforest.paper.report._run_facts import (
     Fact,
@@ -84,33 +88,35 @@ def make_report(rows: Iterable[Row], models: Sequence[str | PathLike[str]] = ())
     """
     runs = find_runs(rows)
     sources = [*graphs_of_runs(runs), *map(graph_of_model, map(Path, models))]
+    template = _environment().get_template("page.html.jinja")
+    style, script = _text("page.css"), _text("page.js")
+    return template.render(
+        version=__version__,
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+        **_contents(runs, sources),
+    )
+
+
+def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, Any]:
+    """Return what the template shows: facts, tables and figures."""
     with page_style():
         sections = [protocol_section(run) for run in runs]
         graphs = [GraphArticle.of(s, s.display) for s in sources if s.display]
-    n_datasets, n_methods = len(_datasets(runs)), len(_methods(runs))
-    style, script = _text("page.css"), _text("page.js")
     panels = [panel for each in sections for row in each.curves for panel in row]
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            title=f"{count(n_datasets, 'data set')}, {count(n_methods, 'method')}",
-            version=__version__,
-            style=style,
-            style_hash=_hash(style),
-            script=script,
-            script_hash=_hash(script),
-            facts=_facts(runs),
-            failures=[
-                (run.settings.protocol, f) for run in runs for f in failures(run)
-            ],
-            data_table=dataset_table(row for run in runs for row in run.folds).layout(),
-            sections=sections,
-            graphs=graphs,
-            missing_graphs=[f"{s.name}: {s.text}" for s in sources if not s.display],
-            curve_data={"area": AREA, "panels": [panel.data for panel in panels]},
-        )
-    )
+    n_datasets, n_methods = len(_datasets(runs)), len(_methods(runs))
+    return {
+        "title": f"{count(n_datasets, 'data set')}, {count(n_methods, 'method')}",
+        "facts": _facts(runs),
+        "failures": [(run.settings.protocol, f) for run in runs for f in failures(run)],
+        "data_table": dataset_table(row for run in runs for row in run.folds).layout(),
+        "sections": sections,
+        "graphs": graphs,
+        "missing_graphs": [f"{s.name}: {s.text}" for s in sources if not s.display],
+        "curve_data": {"area": AREA, "panels": [panel.data for panel in panels]},
+    }
 
 
 def _text(name: str) -> str:
