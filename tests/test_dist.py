@@ -59,7 +59,7 @@ def test_wheel_and_sdist_hold_the_package_and_its_licence(dist):
     names = set(zipfile.ZipFile(wheel).namelist())
     sources = (ROOT / "src").rglob("*.*")
     for path in sources:
-        if path.suffix in {".py", ".html", ".css", ".js"}:
+        if path.suffix in {".py", ".jinja", ".css", ".js"}:
             assert path.relative_to(ROOT / "src").as_posix() in names
     assert any(name.endswith("LICENSE") for name in names)
     assert not any("test" in name.split("/")[0] for name in names)

@@ -21,13 +21,13 @@ class DualityGapDisplay:
     Parameters
     ----------
     relative_gaps : sequence of array-like
-        Per member, the gap after every pass, divided by the dual objective at the end.
+        Per member, the gap after every pass, divided by the final dual objective.
     tol : float
         The gap at which training stops.
     seconds : sequence of array-like, optional
-        Per member, the time of every entry. The gaps are then drawn against the time
-        since the first one, so that no curve has what came before it: the first
-        training of a process compiles, or reads what was compiled.
+        Per member, the time of every gap. With times, the x axis is the time since
+        the first pass. The first pass itself is left out because it may include
+        compilation.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class DualityGapDisplay:
         against: str = "passes",
         ax: Any = None,
     ) -> Self:
-        """Take the gaps of a fitted model, and draw them.
+        """Draw the gaps of a fitted model.
 
         Parameters
         ----------
         model : MMCRFClassifier or RandomGraphEnsembleClassifier
             Fitted; also as the last step of a pipeline, or inside a search.
         against : {"passes", "seconds"}, default="passes"
-            What to draw the gaps against.
+            Unit of the x axis.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 

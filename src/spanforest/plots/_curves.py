@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spanforest import metrics
 from spanforest._parameters import check_option
+from spanforest.aggregation import AGGREGATIONS
 from spanforest.diagnostics import final_step, in_training_order
+from spanforest.metrics import MEASURES
 from spanforest.plots._style import (
     BLACK,
     axes_for,
@@ -21,10 +22,8 @@ from spanforest.plots._style import (
     tidy,
 )
 
-METHODS = ("mve", "amm", "mam")
-MEASURES = ("microlabel_accuracy", "multilabel_accuracy", "microlabel_f1")
 N_COLUMNS = 5
-LEAST_SPAN = 0.01  # of a panel's y axis: less would make noise look like a trend
+LEAST_SPAN = 0.01  # shortest y axis; a shorter one would make noise look like a trend
 
 
 class EnsembleCurveDisplay:
@@ -37,9 +36,9 @@ class EnsembleCurveDisplay:
     curves : mapping of str to array-like of shape (n_trees,)
         Per aggregation (``"mve"``, ``"amm"``, ``"mam"``) the quality, between 0 and 1.
     member : float, optional
-        Average quality of one member alone.
+        Average quality of a single member.
     measure : str, default="microlabel_accuracy"
-        What is measured.
+        Name of the measure of quality.
 
     Attributes
     ----------
@@ -74,7 +73,7 @@ class EnsembleCurveDisplay:
         Y: Any,
         *,
         measure: str | Callable[[Any, Any], float] = "microlabel_accuracy",
-        aggregations: Sequence[str] = METHODS,
+        aggregations: Sequence[str] = AGGREGATIONS,
         ax: Any = None,
     ) -> Self:
         """Compute the curves of a fitted ensemble on some examples, and draw them.
@@ -84,14 +83,14 @@ class EnsembleCurveDisplay:
         ensemble : RandomGraphEnsembleClassifier
             Fitted; also as the last step of a pipeline, or inside a search.
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples to predict, best not those of training.
+            Examples to predict. Prefer examples that were not used for training.
         Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Their true labels.
         measure : str or callable, default="microlabel_accuracy"
             A function of `spanforest.metrics` by name, or any function of true and
             predicted labels.
         aggregations : sequence of {"mve", "amm", "mam"}
-            The curves wanted.
+            Which curves to draw.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -156,16 +155,17 @@ def plot_learning_curves(
     curves : mapping of str to mapping of str to curves
         ``curves["Emotions"]["microlabel_f1"]`` holds ``"mve"``, ``"amm"`` and
         ``"mam"``, each an array of the quality of the first 1, 2, ... members, and
-        ``"member"``, the average quality of one member alone: as keys of a mapping or
-        as attributes. What is missing or None is not drawn.
+        ``"member"``, the average quality of a single member. They are keys of a
+        mapping, or attributes. Missing or None values are not drawn.
     measures : str or sequence of str, default="microlabel_accuracy"
-        One block of panels is drawn for each.
+        Measures to draw; each gets a block of panels.
 
     Returns
     -------
     matplotlib Figure
-        One panel per data set and measure, five to a row, each with a percent axis of
-        its own. Close it with ``matplotlib.pyplot.close`` when it has been saved.
+        One panel per data set and measure, five to a row. Each panel has its own axis
+        in per cent. Close the figure with ``matplotlib.pyplot.close`` when you no
+        longer need it.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def plot_learning_curves(
 def _draw_panel(ax: Any, name: str, values: Any) -> None:
     ax.set_title(name, fontsize=10)
     ax.tick_params(labelsize=8)
-    drawn = {method: _field(values, method) for method in METHODS}
+    drawn = {method: _field(values, method) for method in AGGREGATIONS}
     known = {m: np.asarray(c, float) for m, c in drawn.items() if c is not None}
     if known:
         _draw_curves(ax, known, _field(values, "member"))
@@ -252,7 +252,7 @@ def _draw_curves(
 
 
 def _fit_y(ax: Any, values: NDArray[Any]) -> None:
-    """Leave a little room around the values, inside 0 to 1 as far as they are."""
+    """Set the limits of y: a margin around the values, at most 0 to 1 if they are."""
     values = values[np.isfinite(values)]
     if len(values) == 0:
         return
@@ -287,4 +287,5 @@ def _find_measure(
 ) -> tuple[Callable[[Any, Any], float], str]:
     if callable(measure):
         return measure, getattr(measure, "__name__", "quality")
-    return getattr(metrics, check_option("measure", measure, MEASURES)), measure
+    name = check_option("measure", measure, tuple(MEASURES))
+    return MEASURES[name].function, name

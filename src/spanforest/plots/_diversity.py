@@ -19,7 +19,8 @@ from spanforest.plots._style import (
 class DiversityDisplay:
     """Diversity and coherence against the number of trees.
 
-    Their sum is what averaging takes off the members' mean squared error (Theorem 1).
+    Averaging the members lowers their mean squared error by the sum of both
+    (Theorem 1).
 
     Parameters
     ----------

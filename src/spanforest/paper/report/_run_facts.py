@@ -1,63 +1,17 @@
-"""What a report says about the run itself: which rows, how long, how well trained."""
+"""Facts about a run: failures, time, duality gaps, parameters, circumstances."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from spanforest._wording import count
-from spanforest.paper import (
-    DATASETS,
-    ENSEMBLES,
-    METHODS,
-    Block,
-    Entry,
-    Line,
-    Row,
-    Settings,
-    display_name,
-    identity,
-    in_order,
-    latest,
-    outdated,
-    select_folds,
-)
-
-_PROTOCOLS = ("paper", "tuned")
-
-
-class Run(NamedTuple):
-    """The folds of one protocol that have their settings in common."""
-
-    settings: Settings
-    folds: list[Row]  # one for each fold, method and data set
-    choices: list[Row]  # of parameters
-    left_out: tuple[str, ...]  # results that have no place here, a text for each
-    is_outdated: bool = False  # chosen among other candidates than there are today
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """Keys of the data sets, in the paper's order."""
-        return in_order((row["dataset"] for row in self.folds), DATASETS)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Keys of the methods, in the order of the tables."""
-        return in_order((row["method"] for row in self.folds), METHODS)
-
-    @property
-    def learners(self) -> dict[str, tuple[str, ...]]:
-        """Methods by what is fitted for them: the ensembles share their members."""
-        shared = tuple(method for method in self.methods if method in ENSEMBLES)
-        learners: dict[str, tuple[str, ...]] = {
-            method: (method,) for method in self.methods if method not in shared
-        }
-        if shared:
-            learners[", ".join(map(display_name, shared))] = shared
-        return learners
+from spanforest.aggregation import AGGREGATIONS
+from spanforest.paper import Block, Entry, Line, Row, display_name, in_order
+from spanforest.paper.report._shown_runs import Run
 
 
 class Seconds(NamedTuple):
-    """What was measured in a run; reading data is not."""
+    """Measured time of a run, in seconds; the time to read data is not measured."""
 
     choose: float
     fit: float
@@ -65,12 +19,12 @@ class Seconds(NamedTuple):
 
     @property
     def total(self) -> float:
-        """All three."""
+        """Sum of the three."""
         return sum(self)
 
 
 class Failure(NamedTuple):
-    """Folds that failed in the same way."""
+    """Folds that failed with the same message."""
 
     message: str
     method: str
@@ -78,119 +32,13 @@ class Failure(NamedTuple):
     folds: str
 
 
-def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
-    """Give a run for each protocol: the one with most results, if possible not quick.
-
-    Results under other settings (number of trees or folds, quick) are left out, and so
-    are `outdated` ones unless there are no others; it is said which.
-
-    Raises
-    ------
-    ValueError
-        If there are no results.
-
-    Examples
-    --------
-    >>> from spanforest.paper.report._collect import find_runs
-    >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
-    ...         "method": "mam", "fold": 0, "n_folds": 5, "n_trees": 60}
-    >>> rows = [fold, {**fold, "fold": 1}, {**fold, "n_trees": 10}]
-    >>> [run] = find_runs(rows)
-    >>> run.settings.n_trees, len(run.folds), run.left_out
-    (60, 2, ('1 result with 10 trees, 5 folds',))
-    """
-    rows = latest(rows)
-    old = {identity(row) for row in outdated(rows)}
-    by_protocol: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.get("kind") == "fold":
-            by_protocol.setdefault(row["protocol"], []).append(row)
-    if not by_protocol:
-        raise ValueError(
-            "a report needs rows with results; found none. Run `spanforest reproduce` "
-            "first."
-        )
-    return tuple(
-        _find_run(protocol, by_protocol[protocol], rows, old)
-        for protocol in in_order(by_protocol, _PROTOCOLS)
-    )
-
-
-def _find_run(
-    protocol: str, folds: Sequence[Row], rows: Sequence[Row], old: set[Any]
-) -> Run:
-    current = [row for row in folds if identity(row) not in old]
-    is_outdated = not current
-    if is_outdated:
-        current, old = list(folds), set()
-    best = max(_candidates(current), key=_completeness)
-    settings, chosen = select_folds(best, protocol)
-    known = {identity(row) for row in best}
-    choices = [
-        row
-        for row in rows
-        if row.get("kind") == "choice"
-        and row["protocol"] == protocol
-        and identity(row) not in old
-        and row.get("seed") in settings.seeds
-        and row.get("n_folds") in (None, settings.n_folds)
-        and row.get("dataset") in {fold["dataset"] for fold in chosen}
-    ]
-    left_out = _describe(row for row in current if identity(row) not in known)
-    if len(current) < len(folds):
-        number = count(len(folds) - len(current), "result")
-        left_out += (f"{number} whose parameters would be chosen otherwise today",)
-    return Run(settings, list(map(dict, chosen)), choices, left_out, is_outdated)
-
-
-def _candidates(folds: Iterable[Row]) -> list[list[Row]]:
-    """Give the groups of folds whose means can be compared."""
-    groups: dict[tuple[bool, int], dict[int | None, list[Row]]] = {}
-    for row in folds:
-        group = groups.setdefault((bool(row.get("quick")), row["n_folds"]), {})
-        group.setdefault(row.get("n_trees"), []).append(row)
-    candidates: list[list[Row]] = []
-    for group in groups.values():
-        without_trees = group.get(None, [])  # they go with any number of trees
-        with_trees = [group[n_trees] for n_trees in group if n_trees is not None]
-        candidates += [without_trees + each for each in with_trees or [[]]]
-    return candidates
-
-
-def _completeness(folds: Sequence[Row]) -> tuple[bool, int, int, int, int]:
-    """Order groups of folds by what they tell.
-
-    A quick run only shows that everything works: any result of a full one counts more.
-    Ties go to the larger experiment.
-    """
-    good = [row for row in folds if row.get("error") is None]
-    is_full = not all(row.get("quick") for row in good)
-    cells = {(row["dataset"], row["method"]) for row in good}
-    n_trees = max((row.get("n_trees") or 0 for row in folds), default=0)
-    return is_full, len(cells), len(good), n_trees, folds[0]["n_folds"]
-
-
-def _describe(folds: Iterable[Row]) -> tuple[str, ...]:
-    groups: dict[tuple[bool, int], list[Row]] = {}
-    for row in folds:
-        groups.setdefault((bool(row.get("quick")), row["n_folds"]), []).append(row)
-    texts = []
-    for quick, n_folds in sorted(groups):
-        group = groups[quick, n_folds]
-        n_trees = sorted({row["n_trees"] for row in group if row.get("n_trees")})
-        parts = [count(n, "tree") for n in n_trees]
-        parts += [count(n_folds, "fold"), "quick run" if quick else ""]
-        number = count(len(group), "result")
-        texts.append(f"{number} with {', '.join(filter(None, parts))}")
-    return tuple(texts)
-
-
 def failures(run: Run) -> tuple[Failure, ...]:
-    """Give the failures of a run, those of the same kind together.
+    """Return the failures of a run, grouped by message, method and data set.
 
     Examples
     --------
-    >>> from spanforest.paper.report._collect import failures, find_runs
+    >>> from spanforest.paper.report._run_facts import failures
+    >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "method": "mam", "n_folds": 5, "n_trees": 60, "error": "ValueError: no"}
     >>> [run] = find_runs([{**fold, "fold": 2}, {**fold, "fold": 0}])
@@ -199,7 +47,7 @@ def failures(run: Run) -> tuple[Failure, ...]:
     folds='folds 1, 3'),)
     """
     several_seeds = len(run.settings.seeds) > 1
-    found: dict[tuple[str, str, str], list[str]] = {}
+    places: dict[tuple[str, str, str], list[str]] = {}
     for row in run.folds:
         if row.get("error") is not None:
             key = (
@@ -208,10 +56,10 @@ def failures(run: Run) -> tuple[Failure, ...]:
                 display_name(row["dataset"]),
             )
             seed = f" of seed {row['seed']}" if several_seeds else ""
-            found.setdefault(key, []).append(f"{row['fold'] + 1}{seed}")
+            places.setdefault(key, []).append(f"{row['fold'] + 1}{seed}")
     n_all = run.settings.n_folds * len(run.settings.seeds)
     return tuple(
-        Failure(*key, _which_folds(folds, n_all)) for key, folds in found.items()
+        Failure(*key, _which_folds(folds, n_all)) for key, folds in places.items()
     )
 
 
@@ -222,11 +70,12 @@ def _which_folds(folds: list[str], n_all: int) -> str:
 
 
 def measured_seconds(run: Run) -> Seconds:
-    """Add up the seconds of a run; the ensembles of a fold share one fit.
+    """Return the total seconds of a run; the ensembles of a fold share one fit.
 
     Examples
     --------
-    >>> from spanforest.paper.report._collect import find_runs, measured_seconds
+    >>> from spanforest.paper.report._run_facts import measured_seconds
+    >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "fold": 0, "n_folds": 2, "n_trees": 60,
     ...         "seconds": {"fit": 3.0, "predict": 0.5}}
@@ -236,7 +85,7 @@ def measured_seconds(run: Run) -> Seconds:
     """
     fits = {}
     for row in run.folds:
-        learner = "ensemble" if row["method"] in ENSEMBLES else row["method"]
+        learner = "ensemble" if row["method"] in AGGREGATIONS else row["method"]
         place = row["dataset"], learner, row["seed"], row["fold"]
         fits[place] = _seconds(row, "fit")
     return Seconds(
@@ -251,13 +100,14 @@ def _seconds(row: Row, key: str) -> float:
 
 
 def seconds_block(run: Run) -> Block | None:
-    """Give the mean seconds of a fold: training, and predicting as second value.
+    """Return the mean seconds of a fold: training, then predicting as second value.
 
-    None if no row has them.
+    Return None if no row has them.
 
     Examples
     --------
-    >>> from spanforest.paper.report._collect import find_runs, seconds_block
+    >>> from spanforest.paper.report._run_facts import seconds_block
+    >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "method": "svm", "n_folds": 2, "n_trees": None}
     >>> rows = [{**fold, "fold": k, "seconds": {"fit": 2.0 + k, "predict": 0.25}}
@@ -289,25 +139,21 @@ def _short(seconds: float) -> str:
 
 
 def gap_block(run: Run) -> Block | None:
-    """Give the largest relative duality gap of the graph methods, in per cent.
+    """Return the largest relative duality gap of the graph methods, in per cent.
 
-    None if no row has one.
+    Return None if no row has one.
 
     Examples
     --------
-    >>> from spanforest.paper.report._collect import find_runs, gap_block
+    >>> from spanforest.paper.report._run_facts import gap_block
+    >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "fold": 0, "method": "mam", "n_folds": 2, "n_trees": 60, "gap": 0.034}
     >>> [run] = find_runs([fold])
     >>> gap_block(run).header, gap_block(run).lines[0].entries[0].value
     (('Data set', 'MAM'), '3.4')
     """
-    with_gap = {row["method"] for row in run.folds if row.get("gap") is not None}
-    learners = {
-        display_name(name): methods
-        for name, methods in run.learners.items()
-        if with_gap.intersection(methods)
-    }
+    learners = _learners(run, lambda row: row.get("gap") is not None)
 
     def entry(folds: list[Row]) -> Entry:
         gaps = [row["gap"] for row in folds if row.get("gap") is not None]
@@ -317,13 +163,14 @@ def gap_block(run: Run) -> Block | None:
 
 
 def parameter_block(run: Run) -> Block | None:
-    r"""Give the parameters that were chosen, and in how many folds if they differ.
+    r"""Return the chosen parameters, with the number of folds if they differ.
 
-    None if there was nothing to choose.
+    Return None if nothing was chosen.
 
     Examples
     --------
-    >>> from spanforest.paper.report._collect import find_runs, parameter_block
+    >>> from spanforest.paper.report._run_facts import parameter_block
+    >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "tuned", "dataset": "emotions", "seed": 0,
     ...         "method": "svm", "n_folds": 3, "n_trees": None}
     >>> rows = [{**fold, "fold": k, "params": {"C": C, "width": None}}
@@ -335,22 +182,17 @@ def parameter_block(run: Run) -> Block | None:
 
     def entry(folds: list[Row]) -> Entry:
         first = {(row["seed"], row["fold"]): row.get("params") for row in folds}
-        found = Counter(parameter_text(params) for params in first.values() if params)
-        if len(found) < 2:
-            return Entry("".join(found))
-        return Entry("\n".join(f"{text} ({n})" for text, n in found.most_common()))
+        chosen = Counter(parameter_text(params) for params in first.values() if params)
+        if len(chosen) < 2:
+            return Entry("".join(chosen))
+        return Entry("\n".join(f"{text} ({n})" for text, n in chosen.most_common()))
 
-    with_choice = {row["method"] for row in run.folds if row.get("params")}
-    learners = {
-        display_name(name): methods
-        for name, methods in run.learners.items()
-        if with_choice.intersection(methods)
-    }
+    learners = _learners(run, lambda row: bool(row.get("params")))
     return _block(run, learners, entry) if learners else None
 
 
 def parameter_text(params: Row) -> str:
-    """Give parameters in one line.
+    """Return parameters as one line of text.
 
     Examples
     --------
@@ -367,7 +209,7 @@ def parameter_text(params: Row) -> str:
 
 
 def setup_text(n_trees: int, params: Row, examples: str, gap: float) -> str:
-    """Say how an ensemble was set up, and how well it was trained.
+    """Describe how an ensemble was set up and how well it was trained.
 
     Examples
     --------
@@ -387,12 +229,21 @@ def setup_text(n_trees: int, params: Row, examples: str, gap: float) -> str:
     )
 
 
+def _learners(run: Run, has_value: Callable[[Row], bool]) -> dict[str, tuple[str, ...]]:
+    """Return the learners of a run that have a value in at least one row."""
+    methods = {row["method"] for row in run.folds if has_value(row)}
+    return {k: each for k, each in run.learners.items() if methods.intersection(each)}
+
+
 def _block(
     run: Run,
     columns: dict[str, tuple[str, ...]],
     entry: Callable[[list[Row]], Entry],
 ) -> Block:
-    """Give a line per data set, its entries made of the folds of a column's methods."""
+    """Return a table of data sets by columns; `entry` gets the folds of each cell.
+
+    `columns` maps the name of a column to its methods.
+    """
     by_cell: dict[tuple[str, str], list[Row]] = {}
     for row in run.folds:
         by_cell.setdefault((row["dataset"], row["method"]), []).append(row)
@@ -407,18 +258,18 @@ def _block(
 
 
 class Fact(NamedTuple):
-    """Something about the run as a whole."""
+    """One fact about the run as a whole."""
 
     name: str
     text: str
 
 
 def circumstance_facts(rows: Sequence[Row]) -> tuple[Fact, ...]:
-    """Give when and where rows came about; values that differ stand side by side.
+    """Return when and where rows were computed; different values are listed.
 
     Examples
     --------
-    >>> from spanforest.paper.report._collect import circumstance_facts
+    >>> from spanforest.paper.report._run_facts import circumstance_facts
     >>> rows = [{"commit": "abc", "versions": {"numpy": version},
     ...          "machine": {"processor": "x86", "cores": 2, "system": "Linux"},
     ...          "finished": "2026-11-15T22:00:00+00:00"} for version in ("2.0", "2.1")]
@@ -451,7 +302,7 @@ def circumstance_facts(rows: Sequence[Row]) -> tuple[Fact, ...]:
 
 
 def _span(times: Sequence[str]) -> str:
-    """Give the first and the last of ISO times, which the rows have in UTC."""
+    """Return the first and last of ISO times; rows have them in UTC."""
     if not times:
         return ""
     first, last = (time[:16].replace("T", " ") for time in (times[0], times[-1]))
@@ -462,12 +313,12 @@ def _span(times: Sequence[str]) -> str:
 
 def _machine(machine: Row) -> str:
     cores = machine.get("cores")
-    parts = (machine.get("processor"), cores and count(cores, "core"))
-    return ", ".join(filter(None, (*parts, machine.get("system"))))
+    texts = (machine.get("processor"), cores and count(cores, "core"))
+    return ", ".join(filter(None, (*texts, machine.get("system"))))
 
 
 def duration(seconds: float) -> str:
-    """Give seconds as a reader takes them in.
+    """Return seconds in units that are easy to read.
 
     Examples
     --------

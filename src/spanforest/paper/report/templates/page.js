@@ -1,8 +1,8 @@
 "use strict";
 
 // Tables: the names of columns become buttons that sort. The first press puts the
-// largest number (or the first name) on top, the second turns the order around, the
-// third goes back to the order of the page.
+// largest number (or the first name) on top, the second reverses the order, the third
+// restores the order of the page.
 
 function sortKey(row, column) {
   const cell = row.cells[column];
@@ -51,7 +51,8 @@ function makeSortable(table) {
 }
 
 // Learning curves: a panel is a slider over the number of trees. The pointer or the
-// arrow keys move it; the values stand under the panel, as they do without a script.
+// arrow keys move it. The values are below the panel; without a script they are those
+// of the whole ensemble.
 
 const SVG = "http://www.w3.org/2000/svg";
 const PAGE = 10;
@@ -107,7 +108,7 @@ function makeReadable(panel, numbers, area) {
   plot.setAttribute("aria-label", `${plot.dataset.name}, number of trees`);
   plot.setAttribute("aria-valuemin", 1);
   plot.setAttribute("aria-valuemax", nTrees);
-  // what was chosen by a key or a press stays while the pointer passes
+  // a number chosen by a key or a press comes back when the pointer leaves
   let chosen = nTrees;
   function choose(trees) {
     chosen = Math.min(Math.max(trees, 1), nTrees);
@@ -139,13 +140,13 @@ document.querySelectorAll(".panel").forEach((panel, number) => {
   makeReadable(panel, curves.panels[number], curves.area);
 });
 
-// What is folded away belongs on paper too.
+// Print what is folded away, too.
 
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details:not([open])")];
-  for (const part of folded) part.open = true;
+  for (const details of folded) details.open = true;
 });
 addEventListener("afterprint", () => {
-  for (const part of folded) part.open = false;
+  for (const details of folded) details.open = false;
 });
