@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from spanforest._wording import count
+from spanforest.aggregation import AGGREGATIONS as ENSEMBLES
 from spanforest.paper import (
     DATASETS,
-    ENSEMBLES,
     METHODS,
     Block,
     Entry,

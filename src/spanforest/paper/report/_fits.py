@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._progress import track
 from spanforest._wording import count
+from spanforest.aggregation import AGGREGATIONS as ENSEMBLES
 from spanforest.datasets import drop_degenerate, list_datasets, load_dataset
 from spanforest.diagnostics import edge_couplings, label_frequencies, relative_gaps
 from spanforest.paper import (
     DATASETS,
-    ENSEMBLES,
     PROTOCOLS,
     Row,
     display_name,

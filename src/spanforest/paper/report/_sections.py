@@ -2,8 +2,8 @@
 
 import re
 
+from spanforest.metrics import MEASURES
 from spanforest.paper import (
-    MEASURES,
     Block,
     PerformanceTable,
     compare_ranks,
