@@ -220,7 +220,7 @@ class _Problem(NamedTuple):
         return self.scales / (self.scales**2 + penalties) * self.targets
 
     def gap(self, B, trace_norm):
-        """Return the objective at B, and its distance from the dual value of R."""
+        """Return the objective at B, and its distance from a dual value (see Notes)."""
         residual = self.targets - self.scales * B
         loss = np.sum(residual**2)
         objective = loss + self.gamma * trace_norm**2
