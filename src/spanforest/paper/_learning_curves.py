@@ -14,8 +14,6 @@ from spanforest.paper._published import DATASETS
 from spanforest.paper._row_selection import Settings, select_folds
 from spanforest.paper._rows import Row
 
-__all__ = ["LearningCurves", "learning_curves"]
-
 
 @dataclass(frozen=True, eq=False)
 class LearningCurves:

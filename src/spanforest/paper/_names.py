@@ -6,8 +6,6 @@ from types import MappingProxyType
 from spanforest.metrics import MEASURES
 from spanforest.paper._published import DATASETS
 
-__all__ = ["METHODS", "display_name", "in_order"]
-
 _METHOD_TITLES = {
     "svm": "SVM",
     "bagging": "Bagging",

@@ -26,8 +26,6 @@ from spanforest.paper._row_selection import Settings, select_folds
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
-__all__ = ["Cell", "PerformanceTable", "performance_table"]
-
 State = Literal["value", "no positives", "failed", "absent"]
 
 
@@ -213,46 +211,45 @@ def performance_table(rows: Iterable[Row], protocol: str = "paper") -> Performan
     | @Top2    |                 1 (0) |                   1 (1) |
     """
     settings, folds = select_folds(rows, protocol)
-    datasets = in_order((row["dataset"] for row in folds), DATASETS)
-    methods = in_order((row["method"] for row in folds), METHODS)
-    by_cell: dict[tuple[str, str], list[Row]] = {}
+    by_place: dict[tuple[str, str], list[Row]] = {}
     for row in folds:
-        by_cell.setdefault((row["dataset"], row["method"]), []).append(row)
-
+        by_place.setdefault((row["dataset"], row["method"]), []).append(row)
+    datasets = in_order((dataset for dataset, _ in by_place), DATASETS)
+    methods = in_order((method for _, method in by_place), METHODS)
     cells: dict[tuple[str, str, str], Cell] = {}
     for measure in MEASURES:
         for dataset in datasets:
-            line = {
-                method: _cell(by_cell.get((dataset, method), []), measure, settings)
-                for method in methods
-            }
-            for method, cell in _ranked(line).items():
-                paper = TABLE_2.get(measure, {}).get((dataset, method))
-                cells[measure, dataset, method] = replace(cell, paper=paper)
-    notes = [*_reading_notes(cells)]
-    seeds = {tuple(sorted({row["seed"] for row in each})) for each in by_cell.values()}
-    if seeds != {settings.seeds}:
-        notes.append("Not every method was run with every seed on every data set.")
-    notes += [*_training_notes(folds), *_origin_notes(folds), *data_notes(folds)]
+            by_method = {m: by_place.get((dataset, m), []) for m in methods}
+            cells.update(_line(measure, dataset, by_method, settings.n_folds))
+    notes = (
+        *_reading_notes(cells),
+        *_seed_notes(by_place.values(), settings.seeds),
+        *_training_notes(folds),
+        *_origin_notes(folds),
+        *data_notes(folds),
+    )
     frozen = MappingProxyType(cells)
-    return PerformanceTable(settings, datasets, methods, frozen, tuple(notes))
+    return PerformanceTable(settings, datasets, methods, frozen, notes)
 
 
-def _ranked(line: Mapping[str, Cell]) -> dict[str, Cell]:
-    """Rank and mark the cells of one line."""
+def _line(
+    measure: str, dataset: str, by_method: Mapping[str, Sequence[Row]], n_folds: int
+) -> Iterator[tuple[tuple[str, str, str], Cell]]:
+    """Yield the cells of one line, ranked and marked, by their place in the table."""
+    line = [_cell(folds, measure, n_folds) for folds in by_method.values()]
     means = [
         cell.mean if cell.state == "value" and not cell.is_partial else None
-        for cell in line.values()
+        for cell in line
     ]
     ranks = printed_ranks(means)
-    ranked = zip(line.items(), ranks, marks(ranks), strict=True)
-    return {
-        method: replace(cell, rank=rank, mark=mark)
-        for (method, cell), rank, mark in ranked
-    }
+    ranked = zip(by_method, line, ranks, marks(ranks), strict=True)
+    for method, cell, rank, mark in ranked:
+        paper = TABLE_2.get(measure, {}).get((dataset, method))
+        place = measure, dataset, method
+        yield place, replace(cell, rank=rank, mark=mark, paper=paper)
 
 
-def _cell(folds: Sequence[Row], measure: str, settings: Settings) -> Cell:
+def _cell(folds: Sequence[Row], measure: str, n_folds: int) -> Cell:
     """Summarise the folds of one method on one data set."""
     good = [
         row
@@ -260,7 +257,7 @@ def _cell(folds: Sequence[Row], measure: str, settings: Settings) -> Cell:
         if row.get("error") is None and row["scores"].get(measure) is not None
     ]
     n_failed = sum(row.get("error") is not None for row in folds)
-    n_expected = settings.n_folds * len({row["seed"] for row in folds})
+    n_expected = n_folds * len({row["seed"] for row in folds})
     state: State = "value"
     if not good:
         state = "failed" if n_failed else "absent"
@@ -339,6 +336,14 @@ def _compared(methods: Collection[str]) -> str:
     if len(own) < len(methods):
         text += " @Top2 of all is among all methods shown."
     return text
+
+
+def _seed_notes(
+    cells: Iterable[Sequence[Row]], seeds: tuple[int, ...]
+) -> Iterator[str]:
+    """Say so if some cells lack a seed."""
+    if any({row["seed"] for row in folds} != set(seeds) for folds in cells):
+        yield "Not every method was run with every seed on every data set."
 
 
 def _training_notes(folds: Sequence[Row]) -> Iterator[str]:

@@ -8,18 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-__all__ = [
-    "DATASETS",
-    "PAPER_METHODS",
-    "TABLE_1",
-    "TABLE_2",
-    "PublishedDataset",
-    "PublishedScore",
-    "marks",
-    "printed_ranks",
-    "published_top2",
-]
-
 Mark = Literal["", "best", "second"]
 
 

@@ -21,8 +21,6 @@ from spanforest.paper._row_selection import Settings
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
-__all__ = ["RankComparison", "compare_ranks"]
-
 
 @dataclass(frozen=True, eq=False)
 class RankComparison(Table):
@@ -162,7 +160,10 @@ def compare_ranks(
         raise ValueError(
             f"measure must be one of {', '.join(MEASURES)}; got {measure!r}."
         )
-    table = performance_table(rows, protocol)
+    return _compare(performance_table(rows, protocol), measure)
+
+
+def _compare(table: PerformanceTable, measure: str) -> RankComparison:
     left_out = _left_out(table, measure)
     methods = tuple(method for method in table.methods if method not in left_out)
     if len(methods) < 3 or len(table.datasets) < 2:

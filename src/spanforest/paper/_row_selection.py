@@ -120,15 +120,7 @@ def current_choices(rows: Iterable[Row]) -> ById:
 
 
 def current_results(rows: Iterable[Row], choices: ById) -> ById:
-    """Return the results that go back to current choices, by identity.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Rows of any kind.
-    choices : dict
-        The current choices.
-    """
+    """Return the results that go back to the current `choices`, by identity."""
     return {
         identity(row): row
         for row in rows
@@ -177,15 +169,7 @@ def outdated(rows: Iterable[Row]) -> list[Row]:
 
 
 def choice_label(row: Row, family: str) -> Row:
-    """Return the fields that identify the choice behind a result.
-
-    Parameters
-    ----------
-    row : dict
-        The result, or the fields that identify it.
-    family : str
-        Family of the learner, see `Protocol`.
-    """
+    """Return the fields that identify the choice behind a result of a family."""
     per_fold = PROTOCOLS[row["protocol"]].chooses_per_fold
     return {
         "kind": "choice",
@@ -199,10 +183,10 @@ def choice_label(row: Row, family: str) -> Row:
     }
 
 
-def _is_among_todays(row: Row, family: str) -> bool:
+def _is_among_todays(row: Row, family: str | None) -> bool:
     """Tell whether a row lists the candidates that a family has today."""
     protocol = PROTOCOLS.get(row["protocol"])
-    if protocol is None or family not in protocol.families:
+    if protocol is None or family is None or family not in protocol.families:
         return False
     recorded = [candidate["params"] for candidate in row.get("candidates") or ()]
     return recorded == list(protocol.families[family].candidates)
@@ -228,10 +212,7 @@ def _choice_of(result: Row) -> tuple[Any, ...] | None:
 
 
 def _has_chosen_parameters(result: Row, choices: ById) -> bool:
-    family = _family_of(result)
-    if family is None:
-        return False
     if _tunes_itself(result):
-        return _is_among_todays(result, family)
-    choice = choices.get(identity(choice_label(result, family)))
+        return _is_among_todays(result, _family_of(result))
+    choice = choices.get(_choice_of(result) or ())
     return choice is not None and choice["params"] == result.get("params")

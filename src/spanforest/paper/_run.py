@@ -91,31 +91,43 @@ def run(
     with rows.locked():
         earlier = [row for row in rows if not (retry and row.get("error"))]
         choices = current_choices(earlier)
-        calls = [
-            delayed(_choose)(experiment, task)
-            for task in choice_tasks(experiment)
-            if identity(row_label(experiment, task)) not in choices
-        ]
+        calls = _choice_calls(experiment, choices)
         with _started(calls, "choosing parameters", n_jobs, verbose) as outcomes:
-            for chosen in outcomes:
-                rows.append(chosen)
-                choices.update((identity(row), row) for row in chosen)
-
+            _store(outcomes, rows, choices)
         results = current_results(earlier, choices)
-        calls = [
-            delayed(_evaluate)(experiment, task, _parameters(experiment, task, choices))
-            for task in fold_tasks(experiment)
-            if any(
-                identity(row_label(experiment, task, method)) not in results
-                for method in task.methods
-            )
-        ]
+        calls = _fold_calls(experiment, choices, results)
         with _started(calls, "training and testing", n_jobs, verbose) as outcomes:
-            for finished in outcomes:
-                new = [row for row in finished if identity(row) not in results]
-                rows.append(new)
-                results.update((identity(row), row) for row in new)
+            _store(outcomes, rows, results)
     return experiment.select([*choices.values(), *results.values()])
+
+
+def _choice_calls(experiment: Experiment, choices: ById) -> list[Any]:
+    """Return the calls that make the choices that are still open."""
+    return [
+        delayed(_choose)(experiment, task)
+        for task in choice_tasks(experiment)
+        if identity(row_label(experiment, task)) not in choices
+    ]
+
+
+def _fold_calls(experiment: Experiment, choices: ById, results: ById) -> list[Any]:
+    """Return the calls that make the results that are still open."""
+    return [
+        delayed(_evaluate)(experiment, task, _parameters(experiment, task, choices))
+        for task in fold_tasks(experiment)
+        if any(
+            identity(row_label(experiment, task, method)) not in results
+            for method in task.methods
+        )
+    ]
+
+
+def _store(outcomes: Iterator[list[Row]], rows: RowFile, known: ById) -> None:
+    """Append each outcome to the file, and to `known`, as soon as it is finished."""
+    for finished in outcomes:
+        new = [row for row in finished if identity(row) not in known]
+        rows.append(new)
+        known.update((identity(row), row) for row in new)
 
 
 @contextmanager

@@ -18,8 +18,6 @@ from spanforest.paper._published import Mark
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-__all__ = ["Block", "Entry", "Layout", "Line", "Table"]
-
 _GAP = 1  # between two columns of a table in a terminal
 _HEADER_WIDTH = 10  # longer headers break between words
 
