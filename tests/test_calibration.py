@@ -17,14 +17,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
-from spanforest._calibration_folds import (
-    HeldOut,
-    average_margins,
-    consensus_margins,
-    margins_of_fold,
-)
+from spanforest._calibration_folds import HeldOut, margins_of_fold
+from spanforest._inputs import Features, KernelMatrix
 from spanforest._parallel import Workers
-from spanforest._training import Settings
+from spanforest._training import Settings, TrainingSet
+from spanforest.aggregation import average_margins, consensus_margins
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.calibration import Calibration, fit_calibration
 from spanforest.decisions import expected_f1_decisions
@@ -394,7 +391,7 @@ def test_the_unit_of_a_margin_is_the_loss_of_one_wrong_label():
     parts = [FactorGraph(LabelGraph(4, edges), [2, 2, 3, 2]) for edges in (STAR, PATH)]
     for loss, units in {"edge": [2.0, 1.5, 1.5, 1.0], "hamming": [1.0] * 4}.items():
         how = Settings(C=1.0, loss=loss, fit_intercept=True, tol=0.01, max_iter=100)
-        assert_allclose(HeldOut(parts, how, average_margins).units, units)
+        assert_allclose(HeldOut(parts, how, average_margins).margin_units, units)
 
 
 @compiled_only
@@ -425,10 +422,12 @@ def test_held_out_margins_are_those_of_a_model_of_the_other_examples(
         model._settings(),
         consensus_margins if aggregation == "mam" else average_margins,
     )
-    basis = rbf_kernel(X, gamma=model.gamma_) if is_kernel else X
-    seed = np.random.SeedSequence(1)
-    found = margins_of_fold(basis, Y.astype(np.int32), is_kernel, held_out, how, seed)
-    differences = np.column_stack([m[:, 1] - m[:, 0] for m in found])
+    basis = (
+        KernelMatrix(rbf_kernel(X, gamma=model.gamma_)) if is_kernel else Features(X)
+    )
+    data = TrainingSet(basis, Y.astype(np.int32))
+    margins = margins_of_fold(data, held_out, how, np.random.SeedSequence(1))
+    differences = np.column_stack([m[:, 1] - m[:, 0] for m in margins])
     expected = model.decision_function(X[held_out])
     assert_allclose(differences, expected, atol=0.05 * np.abs(expected).max())
 
@@ -474,21 +473,18 @@ def test_labels_that_were_not_observed_are_no_obstacle(classifier):
     assert log_loss(P, Y) < 0.5
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_workers_are_sent_no_array_that_their_tasks_do_not_take(kernel, monkeypatch):
-    sent, run = [], Workers.run
+def test_folds_are_sent_no_second_copy_of_the_kernel(monkeypatch):
+    sent, run = {}, Workers.run
 
-    def watched(workers, tasks, what, shared):
-        sent.append(([part for task in tasks for part in task[1]], shared))
-        return run(workers, tasks, what, shared)
+    def watched(workers, function, calls, what):
+        sent[what] = [data.basis for data, *_ in calls]
+        return run(workers, function, calls, what)
 
     monkeypatch.setattr(Workers, "run", watched)
     X = np.random.default_rng(0).normal(size=(30, 3))
     model = RandomGraphEnsembleClassifier(
-        2, kernel=kernel, tol=0.1, probability=True, random_state=0
+        2, kernel="rbf", tol=0.1, probability=True, random_state=0
     )
     model.fit(X, (X[:, :2] > 0).astype(int))
-    assert len(sent) == 2  # members, then folds
-    for arguments, shared in sent:
-        assert all(any(part is array for part in arguments) for array in shared)
-        assert len(shared) >= 2
+    assert all(basis.copy is not None for basis in sent["members"])
+    assert all(basis.copy is None for basis in sent["calibration folds"])

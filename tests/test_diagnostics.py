@@ -54,7 +54,7 @@ def member_nodes(fitted, X, labels):
     nodes = np.zeros((len(fitted.estimators_), *labels.shape))
     for t, member in enumerate(fitted.estimators_):
         factors = member._factors
-        scores = fitted._to_basis(X) @ member._weights + member.intercept_
+        scores = fitted._input.rows(X) @ member._weights + member.intercept_
         cells = factors.cells(labels)
         for f, ends in enumerate(factors.arrays.factor):
             psi = scores[np.arange(len(X)), cells[:, f]]
@@ -110,7 +110,7 @@ def test_the_terms_are_those_of_the_paper(kind):
     assert_allclose(terms.coherence, np.mean(off_diagonal))
 
     union = fitted._consensus_factors
-    average = fitted._scores(fitted._to_basis(X_new))
+    average = fitted._scores(fitted._input.rows(X_new))
     best = decode(union, average).score
     totals = nodes.sum(axis=2)
     assert_allclose(terms.member_error, np.mean((best - totals) ** 2))
@@ -302,7 +302,7 @@ def test_contributions_sum_to_the_difference_of_the_scores(name, labels):
     factors = getattr(fitted, "_factors", None) or fitted._consensus_factors
     for x in X_new[:5]:
         explanation = explain(fitted, x)
-        scores = fitted._scores(fitted._to_basis(x[None]))
+        scores = fitted._scores(fitted._input.rows(x[None]))
 
         def total(labelling, scores=scores):
             return score_labels(factors, scores, [labelling])[0]

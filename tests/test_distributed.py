@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import normalize
 
 from spanforest import RandomGraphEnsembleClassifier
-from spanforest._parallel import Workers
+from spanforest._parallel import LARGE, Workers
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 distributed = pytest.importorskip("distributed", reason="needs the distributed extra")
@@ -41,8 +42,8 @@ def data():
     return normalize(X), Y
 
 
-def assert_same_members(found, expected):
-    for one, other in zip(found.estimators_, expected.estimators_, strict=True):
+def assert_same_members(one_fit, other_fit):
+    for one, other in zip(one_fit.estimators_, other_fit.estimators_, strict=True):
         assert one.graph_ == other.graph_
         assert_array_equal(one._weights, other._weights)
         assert_array_equal(one.intercept_, other.intercept_)
@@ -75,27 +76,33 @@ def test_a_cluster_finds_the_same_parameters(client, kernels):
     assert_same_members(remote, local)
 
 
-class Counted:
-    """Data that count how often this process pickles them."""
+class Counted(np.ndarray):
+    """An array that counts how often this process pickles it."""
 
     n_pickled = 0
 
     def __reduce__(self):
         Counted.n_pickled += 1
-        return (bytes, (1000,))
+        return (np.ones, (self.shape,))
 
 
-def length(data, labels):
-    return len(data)
+class Pair(NamedTuple):
+    data: np.ndarray
+    others: list
 
 
-def test_the_data_are_sent_once_and_not_with_every_task(client):
-    counted, labels = Counted(), np.zeros(3)
-    tasks = [joblib.delayed(length)(counted, labels) for _ in range(50)]
+def total(pair, number):
+    return number + sum(array.sum() for array in [pair.data, *pair.others])
+
+
+def test_arrays_inside_records_are_sent_once_and_not_with_every_call(client):
+    counted = np.ones(LARGE // 8).view(Counted)
+    pair = Pair(counted, [np.ones(2)])
+    calls = [(pair, number) for number in range(50)]
     with joblib.parallel_config(backend="dask"):
-        found = Workers(None, False).run(tasks, "members", [counted, labels])
-    assert found == [1000] * 50
-    assert Counted.n_pickled <= 5  # not once per task
+        totals = Workers().run(total, calls, "sums")
+    assert totals == [number + LARGE // 8 + 2 for number in range(50)]
+    assert Counted.n_pickled <= 5  # not once per call
 
 
 def kill_a_worker(client, killed):

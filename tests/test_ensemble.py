@@ -40,7 +40,7 @@ def ensemble(n_estimators=5, **params):
 
 
 def member_scores(fitted, member, X):
-    return fitted._to_basis(X) @ member._weights + member.intercept_
+    return fitted._input.rows(X) @ member._weights + member.intercept_
 
 
 def average_scores(fitted, X):
@@ -61,7 +61,7 @@ def average_scores(fitted, X):
 def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     fitted = ensemble(kernel=kernel).fit(X, labels)
     union, scores = average_scores(fitted, X_new)
-    own = fitted._to_basis(X_new) @ fitted._weights + fitted.intercept_
+    own = fitted._input.rows(X_new) @ fitted._weights + fitted.intercept_
     assert_allclose(own, scores, atol=1e-9)
     reached = score_labels(union, scores, fitted.predict(X_new))
     best = decode(union, scores)

@@ -1,4 +1,4 @@
-"""What classifiers on output graphs share: data in, kernels, labels out."""
+"""The base of all classifiers on output graphs: reads data, scores, returns labels."""
 
 from __future__ import annotations
 
@@ -11,40 +11,47 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spanforest._calibration_folds import predicted_margins
-from spanforest._labels import read_labels, series_name
+from spanforest._inputs import Input, input_for, kind_of_input
+from spanforest._labels import LabelCoding, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
-from spanforest._training import Settings, TrainingSet
+from spanforest._training import Settings, TrainingSet, model_factors, scores_of
+from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph
 from spanforest.inference import Decoding, max_product
-from spanforest.kernels import (
-    HAVE_GAMMA,
-    KernelSpec,
-    check_kernel_matrix,
-    unit_diagonal,
-)
+from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
 
 CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
-DECODERS = ("certified", "max_product")
-# what a fit with other parameters may not have
-_OF_ONE_FIT = (
-    "coef_",
-    "dual_coef_",
+Decoder = Callable[[FactorGraph, NDArray[np.float64]], Decoding]
+DECODERS: dict[str, Decoder] = {
+    "certified": decode_exactly,
+    "max_product": lambda factors, scores: max_product(factors, scores)[0],
+}
+# attributes that only some fits set: to delete before a refit
+OF_SOME_FITS = ("coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated")
+# attributes that describe the training data: members have those of their ensemble
+OF_THE_DATA = (
+    "_coding",
+    "_input",
+    "has_node_factors_",
+    "classes_",
+    "label_names_",
+    "n_features_in_",
+    "feature_names_in_",
     "X_fit_",
     "gamma_",
-    "calibration_",
-    "_calibrated",
 )
 
 
-def _fits_probabilities(model: GraphClassifier) -> bool:
+def fits_probabilities(model: Any) -> bool:
+    """Return whether `fit` calibrates probabilities; refuse if it does not."""
     if not model.probability:
         raise AttributeError(
             "there are no probabilities with probability=False. Set probability=True "
@@ -60,25 +67,44 @@ def _limits(seconds: float | None) -> Limits:
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
-    """What classifiers on output graphs share: data in, kernels, labels out."""
+    """Base of the classifiers: reads data, computes scores, returns labels.
+
+    A subclass trains in `fit`, and sets `_factors`: the factor graph that it decodes
+    on, which belongs to its weights.
+    """
 
     label_names_: Any
+    _coding: LabelCoding
+    _input: Input
+    _factors: FactorGraph
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        is_pairwise = kind_of_input(self.kernel).is_pairwise
+        tags.input_tags.sparse = not is_pairwise
+        tags.input_tags.pairwise = is_pairwise
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_factors", None)  # rebuilt from the rest when loaded
+        return state
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        is_fitted = "coef_" in state or "dual_coef_" in state
-        if is_fitted and "gamma_" not in state:
-            # saved when fit did not keep it, and 1 / n_features was every default
-            default = 1.0 / self.n_features_in_ if self.gamma is None else self.gamma
-            self.gamma_ = default if self.kernel in HAVE_GAMMA else None
+        if "coef_" in state or "dual_coef_" in state:
+            self._factors = self._build_factors()
+
+    def _build_factors(self) -> FactorGraph:
+        """Return the factor graph that belongs to the fitted weights."""
+        raise NotImplementedError
+
+    def _factors_on(self, graph: LabelGraph) -> FactorGraph:
+        return model_factors(
+            graph, self._coding.n_values, node_factors=self.has_node_factors_
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the multilabel accuracy: the share of examples with all labels right.
@@ -121,23 +147,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return y[list(self.label_names_)] if has_columns else y
 
     @property
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
     def _kernel_spec(self) -> KernelSpec:
-        gamma = getattr(self, "gamma_", self.gamma)  # found in fit
         return KernelSpec(
-            self.kernel, gamma, self.degree, self.coef0, self.kernel_params
+            self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
         )
 
     @property
     def _weights(self) -> NDArray[np.float64]:
-        return self.coef_ if self._is_linear else self.dual_coef_
+        return getattr(self, self._input.weights_name)
+
+    @_weights.setter
+    def _weights(self, weights: NDArray[np.float64]) -> None:
+        setattr(self, self._input.weights_name, weights)
 
     def _settings(self) -> Settings:
         find_loss(self.loss)
@@ -155,7 +176,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             self,
             X,
             reset=reset,
-            accept_sparse=False if self._is_precomputed else "csr",
+            accept_sparse=False if kind_of_input(self.kernel).is_pairwise else "csr",
             dtype=[np.float64, np.float32],
         )
         if sparse.issparse(X) and not X.has_canonical_format:
@@ -164,75 +185,30 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return X
 
     def _read_training_set(self, X: Any, y: Any) -> TrainingSet:
-        """Check X and y, set the attributes that describe them, build the kernel."""
-        for name in _OF_ONE_FIT:
+        """Check X and y, set the attributes that describe them, fit the input."""
+        for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)
-        spec = self._kernel_spec
+        self._input = input_for(self._kernel_spec, self.normalize_kernel)
         X = self._read_examples(X, reset=True)
         Y, self._coding = read_labels(
             y, allow_missing=True, missing_label=self.missing_label
         )
-        self.has_node_factors_ = bool((Y < 0).any())
         if X.shape[0] != len(Y):
             raise ValueError(
                 f"X and y must have one row per example each; got {X.shape[0]} rows "
                 f"in X and {len(Y)} in y. Pass the labels of exactly these examples."
             )
+        self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
-        if not self._is_precomputed:
-            self._check_size_of_features(X)
-        self.gamma_ = spec.with_gamma(X).gamma
-        if self._is_precomputed:
-            K = check_kernel_matrix(spec.matrix(X))
-            self._check_precomputed_norms(K)
-            return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
-        if self._is_linear:
-            return TrainingSet(self._to_basis(X), Y, is_kernel=False)
-        self.X_fit_ = X.copy()  # or predictions would change with the caller's array
-        K = self._to_basis(self.X_fit_)
-        if callable(self.kernel):
-            check_kernel_matrix(K)
-        return TrainingSet(np.ascontiguousarray(K), Y, is_kernel=True)
-
-    def _check_size_of_features(self, X: Any) -> None:
-        values = X.data if sparse.issparse(X) else X
-        largest = float(np.abs(values).max(initial=0.0))
-        limit = np.sqrt(np.finfo(values.dtype).max / X.shape[1]) / 1e3
-        if largest > limit:
-            raise ValueError(
-                f"X has values up to {largest:.2g}, whose squares overflow or lose all "
-                "precision. Scale the features, for example with "
-                "sklearn.preprocessing.StandardScaler."
-            )
-
-    def _check_precomputed_norms(self, K: NDArray[np.floating]) -> None:
-        # at prediction the new examples' own kernel values would be missing
-        if self.normalize_kernel and not np.allclose(K.diagonal(), 1.0, atol=1e-5):
-            raise ValueError(
-                "normalize_kernel=True cannot be used with this precomputed kernel: "
-                "its diagonal is not 1, and predict never sees k(x, x) of new "
-                "examples. Normalise both matrices with "
-                "spanforest.kernels.unit_diagonal first."
-            )
-
-    def _to_basis(self, X: Any) -> Any:
-        """Return what the weights are multiplied by: features, or kernel values."""
-        if self._is_linear:
-            return normalize(X) if self.normalize_kernel else X
-        spec = self._kernel_spec
-        if self._is_precomputed:
-            return spec.matrix(X)
-        K = spec.matrix(X, self.X_fit_)
-        if self.normalize_kernel:
-            columns = spec.diagonal(self.X_fit_)
-            rows = columns if X is self.X_fit_ else spec.diagonal(X)
-            own = None if callable(self.kernel) else K  # a callable may keep its result
-            K = unit_diagonal(K, rows, columns, out=own)
-        return K
+        basis = self._input.fit(X, Y)
+        self.gamma_ = self._input.spec.gamma
+        if hasattr(self._input, "X_fit"):
+            self.X_fit_ = self._input.X_fit
+        return TrainingSet(basis, Y, self.label_names_)
 
     def _read_new_examples(self, X: Any) -> Any:
-        if self._is_precomputed and np.ndim(X) == 2:
+        if self._input.is_pairwise and np.ndim(X) == 2:
             width = np.shape(X)[1]
             if width != self.n_features_in_:
                 raise ValueError(
@@ -248,25 +224,32 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         widest = max(*self._weights.shape, 1)
         step = max(1, CHUNK_CELLS // widest)
         for start in range(0, X.shape[0], step):
-            yield self._to_basis(X[start : start + step])
+            yield self._input.rows(X[start : start + step])
 
     def _scores(self, basis: Any) -> NDArray[np.float64]:
-        """Return F = basis @ weights + intercept."""
-        return np.asarray(basis @ self._weights) + self.intercept_
+        """Return the scores of examples, given their basis."""
+        return scores_of(basis, self._weights, self.intercept_)
 
-    def _decide(
-        self, X: Any, choose: Callable[[Any], NDArray[np.intp]]
+    def _labels_by(
+        self, choose: Callable[[Any], NDArray[np.intp]], X: Any
     ) -> NDArray[Any]:
-        """Return the labels of the codes that `choose` gives for a basis."""
+        """Return the labels of the codes that `choose` returns for a basis."""
         codes = [choose(basis) for basis in self._bases(X)]
         return self._coding.decode(np.concatenate(codes))
+
+    def _predict_by(self, decoder: Decoder, X: Any) -> NDArray[Any]:
+        """Return the labels that a decoder chooses by their scores."""
+        return self._labels_by(
+            lambda basis: decoder(self._factors, self._scores(basis)).labels, X
+        )
 
     def predict_certified(self, X: Any, seconds: float | None = None) -> Decoding:
         """Predict label sets of highest score, with their scores and a proof.
 
-        On trees and forests every label set is proven best. On graphs with cycles, and
-        so for an ensemble, whose label sets are those of MAM, a search goes on where
-        message passing proves nothing, until it has a proof or comes to its limit.
+        On trees and forests every label set is proven best. On graphs with cycles,
+        message passing proves most of them; a search goes on with the others until it
+        has a proof or reaches its limit. An ensemble predicts by MAM, on a graph that
+        has cycles as a rule.
 
         Parameters
         ----------
@@ -293,12 +276,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         limits = _limits(seconds)
-        factors = self._decoding_factors
-        found = [
+        factors = self._factors
+        decodings = [
             decode_exactly(factors, self._scores(basis), limits)
             for basis in self._bases(X)
         ]
-        labels, score, bound = (np.concatenate(p) for p in zip(*found, strict=True))
+        labels, score, bound = (np.concatenate(p) for p in zip(*decodings, strict=True))
         return Decoding(self._coding.decode(labels), score, bound)
 
     def predict_topk(
@@ -306,9 +289,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     ) -> TopLists:
         """Predict the k label sets of highest score, best first.
 
-        On trees and forests every place is proven. On graphs with cycles, and so for an
-        ensemble, whose label sets are those of MAM, a search goes on until it has a
-        proof or comes to its limit.
+        On trees and forests every place is proven. On graphs with cycles a search goes
+        on until it has a proof or reaches its limit. An ensemble predicts by MAM, on a
+        graph that has cycles as a rule.
 
         Parameters
         ----------
@@ -337,16 +320,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         k = check_count("k", k)
-        limits, factors = _limits(seconds), self._decoding_factors
-        found = [
+        limits, factors = _limits(seconds), self._factors
+        lists = [
             k_best(factors, self._scores(basis), k, limits) for basis in self._bases(X)
         ]
-        labels, scores, bound = (np.concatenate(p) for p in zip(*found, strict=True))
+        labels, scores, bound = (np.concatenate(p) for p in zip(*lists, strict=True))
         n, k, n_labels = labels.shape
         values = self._coding.decode(labels.reshape(n * k, n_labels))
         return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
 
-    @available_if(_fits_probabilities)
+    @available_if(fits_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return the probability of each label, calibrated on held-out folds.
 
@@ -382,9 +365,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return P
         return self._share_on(P)
 
-    @available_if(_fits_probabilities)
+    @available_if(fits_probabilities)
     def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
-        """Predict what is best on average for a measure, by the labels' probabilities.
+        """Predict the label sets that are best on average for a measure.
+
+        The choice rests on the probabilities of the labels.
 
         Parameters
         ----------
@@ -431,11 +416,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 f"this {type(self).__name__} was fitted with probability=False. Call "
                 "'fit' again."
             )
-        parts = [
-            self.calibration_.probabilities(self._calibrated_margins(basis))
-            for basis in self._bases(X)
-        ]
-        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+        return self._by_label(
+            lambda basis: self.calibration_.probabilities(
+                self._calibrated_margins(basis)
+            ),
+            X,
+        )
 
     def _calibrated_margins(self, basis: Any) -> list[NDArray[np.float64]]:
         """Return margins of the kind that the calibration was fitted to."""
@@ -447,8 +433,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         A label that had one value is on if that is 1, as in `decision_function`.
         """
         columns = [
-            part[:, 1] if len(is_on) == 2 else np.full(len(part), is_on[0])
-            for part, is_on in zip(P, self._coding.is_on, strict=True)
+            of_label[:, 1] if len(is_on) == 2 else np.full(len(of_label), is_on[0])
+            for of_label, is_on in zip(P, self._coding.is_on, strict=True)
         ]
         return np.column_stack(columns).astype(np.float64)
 
@@ -456,14 +442,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
         """Return the decision function that follows from the margins of a basis."""
-        parts = [margins(basis) for basis in self._bases(X)]
-        return self._margins_to_decisions(
-            [np.concatenate(part) for part in zip(*parts, strict=True)]
-        )
+        return self._margins_to_decisions(self._by_label(margins, X))
+
+    def _by_label(
+        self, compute: Callable[[Any], list[NDArray[np.float64]]], X: Any
+    ) -> list[NDArray[np.float64]]:
+        """Return one array per label, computed a chunk of examples at a time."""
+        chunks = [compute(basis) for basis in self._bases(X)]
+        return [np.concatenate(of_label) for of_label in zip(*chunks, strict=True)]
 
     def _margins(self, basis: Any) -> list[NDArray[np.float64]]:
         """Return the margins around the label sets that `predict` gives."""
-        return predicted_margins(self._decoding_factors, self._scores(basis))
+        return predicted_margins(self._factors, self._scores(basis))
 
     def _margins_to_decisions(
         self, margins: list[NDArray[np.float64]]
@@ -487,9 +477,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return columns[0] if self._coding.is_vector else np.column_stack(columns)
 
 
-def find_decoder(name: str) -> Any:
+def find_decoder(name: str) -> Decoder:
     """Return the function that decodes scores on a factor graph."""
-    check_option("inference", name, DECODERS)
-    if name == "certified":
-        return decode_exactly
-    return lambda factors, scores: max_product(factors, scores)[0]
+    return DECODERS[check_option("inference", name, tuple(DECODERS))]

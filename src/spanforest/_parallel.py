@@ -1,31 +1,56 @@
-"""Running many tasks at the same time, with progress."""
+"""Running many calls at the same time, with progress.
+
+This is the only module that knows what a distributed backend needs: large arrays that
+are arguments of their own, each sent once to every worker.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from joblib import Parallel, parallel_config
+import numpy as np
+from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
+from scipy import sparse
 
 from spanforest._progress import track
 
+LARGE = 2**16  # bytes; smaller arrays travel with each call
+
 
 class Workers(NamedTuple):
-    """How tasks are run."""
+    """How calls are run."""
 
-    n_jobs: int | None
-    verbose: bool
+    n_jobs: int | None = None
+    verbose: bool = False
 
-    def run(self, tasks: list[Any], what: str, shared: Sequence[Any]) -> list[Any]:
-        """Run tasks by joblib, in threads unless it was told otherwise.
+    def run(
+        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], what: str
+    ) -> list[Any]:
+        """Return the function's results for many tuples of arguments.
 
-        `what` names the tasks to users. `shared` are the large arrays that many of them
-        have as arguments: to a distributed backend each is sent once, if it is an
-        argument itself and not a part of one.
+        joblib runs them, in threads unless it was told otherwise. `what` names the
+        calls to users. Arguments may be named tuples, tuples and lists that hold
+        arrays; calls may share them.
         """
-        with _on_all_workers(shared):
+        backend, _ = get_active_backend()
+        client = getattr(backend, "client", None)  # of Dask
+        if client is None:
+            tasks = [delayed(function)(*arguments) for arguments in calls]
+            return self._run(tasks, what, nullcontext())
+        packed = [_pack(arguments) for arguments in calls]
+        tasks = [delayed(_call)(function, box, *arrays) for box, arrays in packed]
+        shared = {id(array): array for _, arrays in packed for array in arrays}
+        # left to itself joblib puts an array on one worker, and it is lost with it
+        on_all = parallel_config("dask", client=client, scatter=list(shared.values()))
+        return self._run(tasks, what, on_all)
+
+    def _run(
+        self, tasks: list[Any], what: str, context: AbstractContextManager[Any]
+    ) -> list[Any]:
+        with context:
             parallel = Parallel(
                 n_jobs=self.n_jobs,
                 prefer="threads",
@@ -34,12 +59,46 @@ class Workers(NamedTuple):
             return list(track(parallel(tasks), len(tasks), what, verbose=self.verbose))
 
 
-def _on_all_workers(shared: Sequence[Any]) -> AbstractContextManager[Any]:
-    """Return a context in which every Dask worker holds the arrays, if Dask is used.
+class _Place(NamedTuple):
+    """Stands in a packed argument for one of the arrays."""
 
-    Left to itself joblib puts them on one worker, and they are lost with it.
-    """
-    backend, _ = get_active_backend()
-    if not hasattr(backend, "client"):
-        return nullcontext()
-    return parallel_config("dask", client=backend.client, scatter=list(shared))
+    number: int
+
+
+def _pack(argument: Any) -> tuple[Any, list[Any]]:
+    """Take the large arrays out of nested tuples and lists, and number their places."""
+    arrays: list[Any] = []
+
+    def pack(item: Any) -> Any:
+        if _n_bytes(item) >= LARGE:
+            arrays.append(item)
+            return _Place(len(arrays) - 1)
+        return _rebuilt(item, pack)
+
+    return pack(argument), arrays
+
+
+def _call(function: Callable[..., Any], box: Any, *arrays: Any) -> Any:
+    """Put the arrays back into their places and call the function."""
+
+    def unpack(item: Any) -> Any:
+        if isinstance(item, _Place):
+            return arrays[item.number]
+        return _rebuilt(item, unpack)
+
+    return function(*unpack(box))
+
+
+def _rebuilt(item: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a copy of a tuple or list with its items changed; anything else as is."""
+    if not isinstance(item, tuple | list):
+        return item
+    items = [change(inner) for inner in item]
+    if hasattr(item, "_make"):  # a named tuple
+        return item._make(items)
+    return type(item)(items)
+
+
+def _n_bytes(item: Any) -> int:
+    array = item.data if sparse.issparse(item) else item
+    return array.nbytes if isinstance(array, np.ndarray) else 0

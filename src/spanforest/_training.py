@@ -1,52 +1,47 @@
-"""Training one model: from a training set, a graph and settings to weights."""
+"""Training one member: from a training set, a graph and settings to a model."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from spanforest._blas import single_blas_thread
+from spanforest._inputs import Basis
 from spanforest.factors import FactorGraph
-from spanforest.graphs import LabelGraph
+from spanforest.graphs import LabelGraph, draw_graph
 from spanforest.losses import find_loss
-from spanforest.solver import KernelForm, Problem, Solution, linear_form, solve
+from spanforest.solver import Problem, Solution, solve_path
 
-SINGLE_SUFFICES = 1e-4  # tolerances from here on are far above float32's rounding
-LARGEST_COPY = 2**30  # bytes
+Watch = Callable[[int, float], None]  # called with every pass and its relative gap
 
 
 class TrainingSet(NamedTuple):
     """What all members of an ensemble learn from."""
 
-    basis: Any  # features (n_samples, n_features), or the kernel matrix
+    basis: Basis
     Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
-    is_kernel: bool  # what the basis is
-    rounded: NDArray[np.float32] | None = None  # copy of the kernel, for products
+    label_names: Any = None
 
-    @property
-    def arrays(self) -> list[Any]:
-        """The large arrays, which members share."""
-        return [
-            array for array in (self.basis, self.Y, self.rounded) if array is not None
-        ]
+    def prepared(self, tol: float) -> TrainingSet:
+        """Add what makes training to this tolerance faster."""
+        return self._replace(basis=self.basis.prepared(tol))
 
-    def with_rounded_kernel(self, tol: float) -> TrainingSet:
-        """Add a copy of the kernel in single precision where that helps training.
+    def fold(
+        self, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> tuple[TrainingSet, Any]:
+        """Return the training set of some rows, and the basis rows of the others."""
+        basis, rows = self.basis.fold(train, test)
+        return self._replace(basis=basis, Y=self.Y[train]), rows
 
-        It is made once for all members. Half of the time of training is spent on
-        reading the kernel matrix; the certificate is always that of the kernel itself.
-        """
-        K = self.basis
-        is_wanted = self.is_kernel and K.dtype == np.float64 and tol >= SINGLE_SUFFICES
-        if not is_wanted or K.nbytes > 2 * LARGEST_COPY:
-            return self
-        return self._replace(rounded=K.astype(np.float32))
+    def factors(self, graph: LabelGraph) -> FactorGraph:
+        """Return the factors of a model on this graph that learns from these data."""
+        return model_factors(
+            graph, self.Y.max(axis=0) + 1, node_factors=bool((self.Y < 0).any())
+        )
 
 
 class Settings(NamedTuple):
@@ -59,121 +54,101 @@ class Settings(NamedTuple):
     max_iter: int
 
 
-class Model(NamedTuple):
-    """A trained member: F(x) = basis(x) @ weights + intercept, and how it was found."""
+class Draw(NamedTuple):
+    """Where all randomness of a member comes from."""
 
-    graph: LabelGraph
-    weights: NDArray[np.float64]  # W in the linear form, A in the kernel form
-    intercept: NDArray[np.float64]
-    dual_objective: float
-    gaps: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-    converged: bool
+    graph: Any  # a graph, the name of a generator, or a generator
+    seed: np.random.SeedSequence
+
+    def start(self, data: TrainingSet) -> tuple[FactorGraph, np.random.Generator]:
+        """Draw the member's graph; return its factors and the generator to go on with.
+
+        Of the data only the labels matter.
+        """
+        rng = np.random.default_rng(self.seed)
+        graph = draw_graph(self.graph, data.Y, rng, data.label_names)
+        return data.factors(graph), rng
+
+
+class Model(NamedTuple):
+    """A trained member."""
+
+    factors: FactorGraph
+    solution: Solution
 
     @property
     def relative_gap(self) -> float:
         """The gap relative to the dual objective, infinite if that is not > 0."""
-        if self.dual_objective <= 0.0:
+        if self.solution.dual_objective <= 0.0:
             return np.inf
-        return float(self.gaps[-1] / self.dual_objective)
+        return self.solution.gap / self.solution.dual_objective
+
+
+def train_member(
+    data: TrainingSet, draw: Draw, settings: Settings, watch: Watch | None = None
+) -> Model:
+    """Draw a member's graph and train it."""
+    factors, rng = draw.start(data)
+    return Model(factors, train(data, factors, rng, settings, watch))
 
 
 def train(
     data: TrainingSet,
-    graph: LabelGraph,
-    rng: np.random.Generator,
-    settings: Settings,
-    watch: Callable[[int, float], None] | None = None,
-) -> Model:
-    """Learn one model on a graph; `watch` is told of every pass (see `solve`)."""
-    found = learn(data, factors_for(data, graph), rng, settings, watch)
-    return Model(
-        graph=graph,
-        weights=found.weights,
-        intercept=found.intercept,
-        dual_objective=found.dual_objective,
-        gaps=found.gaps,
-        seconds=found.seconds,
-        converged=found.converged,
-    )
-
-
-def learn(
-    data: TrainingSet,
     factors: FactorGraph,
     rng: np.random.Generator,
     settings: Settings,
-    watch: Callable[[int, float], None] | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Train on the factors of a model."""
-    return next(learn_path(data, factors, rng, settings, [settings.C], watch))
+    return next(train_path(data, factors, rng, settings, [settings.C], watch))
 
 
-def learn_path(
+def train_path(
     data: TrainingSet,
     factors: FactorGraph,
     rng: np.random.Generator,
     settings: Settings,
     Cs: Iterable[float],
-    watch: Callable[[int, float], None] | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solution for every C, each found from where the one before it ended.
-
-    Give the C in ascending order: dual variables that are feasible for one C are so for
-    a larger C', times any factor from 1 to C'/C. The start is the latest of them times
-    the factor that is best for the smoothed ones, whose objective is at hand.
-    """
+    """Yield the solution for every C, in ascending order; see `solve_path`."""
     ends = factors.arrays.factor
     loss = find_loss(settings.loss)(ends["first"], ends["second"])
     problem = Problem(factors, loss, data.Y, settings.C)
-    make_form = linear_form
-    if data.is_kernel:
-        make_form = partial(KernelForm, rounded=data.rounded)
-    form = make_form(data.basis, problem.coordinates, settings.fit_intercept)
-    found, previous = None, 0.0
-    for C in Cs:
-        with single_blas_thread():
-            if found is not None:
-                # the dual objective along the ray, D(f) = f <loss, mu> - ½ f² ‖w‖², is
-                # highest where f is <loss, mu> / ‖w‖²
-                squared_norm = form.squared_norm()
-                peak = np.inf
-                if squared_norm > 0.0:
-                    peak = found.dual_objective / squared_norm + 0.5
-                form.restart(min(C / previous, max(peak, 1.0)))
-            found = solve(
-                form,
-                problem._replace(C=C),
-                rng,
-                tol=settings.tol,
-                max_iter=settings.max_iter,
-                watch=watch,
-            )
-        previous = C
-        yield found
-
-
-def factors_for(data: TrainingSet, graph: LabelGraph) -> FactorGraph:
-    """Return the factors of a model that learns from these data."""
-    return model_factors(
-        graph, data.Y.max(axis=0) + 1, node_factors=bool((data.Y < 0).any())
+    form = data.basis.form(problem.coordinates, settings.fit_intercept)
+    return solve_path(
+        form,
+        problem,
+        Cs,
+        rng,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        watch=watch,
     )
+
+
+def scores_of(
+    rows: Any, weights: NDArray[np.float64], intercept: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the scores F of examples, of shape (n, n_cells)."""
+    return np.asarray(rows @ weights) + intercept
 
 
 def model_factors(
     graph: LabelGraph, n_values: NDArray[np.integer], *, node_factors: bool
 ) -> FactorGraph:
-    """Return the factors of a model, one for every label beside its edges if asked.
+    """Return the factors of a model.
 
-    Where labels are missing they are wanted: an example that has a label but none of
-    the labels it is joined with teaches no edge.
+    Every label gets a factor of its own beside its edges if `node_factors` asks for
+    them. Models that learn from missing labels need them: an example that has a label
+    but none of the labels it is joined with teaches no edge.
     """
     everyone = np.arange(graph.n_labels) if node_factors else None
     return FactorGraph(graph, n_values, everyone)
 
 
 def warn_not_converged(what: str) -> None:
-    """Warn the caller of fit that training stopped short of its tolerance."""
+    """Warn the caller of `fit` that training stopped short of its tolerance."""
     warnings.warn(
         f"Training did not converge: {what}. Raise max_iter or tol, lower C, or scale "
         "the data: StandardScaler for features of different sizes, and then "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +12,21 @@ from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import FactorGraph, average_scores, consensus_factors
 from spanforest.inference import decode, label_margins
 
-__all__ = ["AGGREGATIONS", "Ballot", "combine", "count_ballots"]
+__all__ = [
+    "AGGREGATIONS",
+    "Ballot",
+    "average_margins",
+    "combine",
+    "consensus_margins",
+    "count_ballots",
+    "predicted_margins",
+]
 
 AGGREGATIONS = ("mve", "amm", "mam")
 
 
 class Ballot(NamedTuple):
-    """What some members say of some examples; one array (n, n_values) per label."""
+    """Votes and margins of some members; one array (n, n_values) per label."""
 
     votes: list[NDArray[np.float64]]  # how many members predict each value
     margins: list[NDArray[np.float64]]  # sum of the members' margins (see inference)
@@ -58,32 +66,60 @@ class Ballot(NamedTuple):
 
 
 def combine(
-    aggregation: str, parts: list[FactorGraph], scores: list[NDArray[np.float64]]
+    aggregation: str,
+    members: Sequence[FactorGraph],
+    scores: Sequence[NDArray[np.float64]],
 ) -> NDArray[np.intp]:
     """Return the codes an ensemble predicts, from the scores of each of its members.
 
-    `parts` are the members' factors; each array of scores has a row per example.
+    `members` are the members' factors; each array of scores has a row per example.
     """
     if aggregation != "mam":
-        *_, ballot = count_ballots(parts, scores)
+        *_, ballot = count_ballots(members, scores)
         return ballot.choose(aggregation)
-    union = consensus_factors(parts)
-    return decode_exactly(union, average_scores(union, parts, scores)).labels
+    union = consensus_factors(members)
+    return decode_exactly(union, average_scores(union, members, scores)).labels
 
 
 def count_ballots(
-    parts: list[FactorGraph], scores: Iterable[NDArray[np.float64]]
+    members: Sequence[FactorGraph], scores: Iterable[NDArray[np.float64]]
 ) -> Iterator[Ballot]:
     """Yield the votes and margins of the first 1, 2, ... members.
 
-    `parts` and `scores` are as for `combine`.
+    `members` and `scores` are as for `combine`.
     """
-    votes: list[Any] = [0.0] * parts[0].n_labels
-    margins: list[Any] = [0.0] * parts[0].n_labels
-    for t, (factors, of_member) in enumerate(zip(parts, scores, strict=True)):
+    votes: list[Any] = [0.0] * members[0].n_labels
+    margins: list[Any] = [0.0] * members[0].n_labels
+    for t, (factors, of_member) in enumerate(zip(members, scores, strict=True)):
         decoding = decode(factors, of_member)
         for j, margin in enumerate(label_margins(factors, of_member, decoding)):
             chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
             votes[j] = votes[j] + chosen
             margins[j] = margins[j] + margin
         yield Ballot(votes, margins, t + 1)
+
+
+def average_margins(
+    members: Sequence[FactorGraph], scores: Iterable[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the average of the members' margins, one array per label: those of AMM."""
+    total: Any = 0.0
+    for factors, of_member in zip(members, scores, strict=True):
+        total = total + np.column_stack(label_margins(factors, of_member))
+    return np.split(total / len(members), members[0].value_start[1:], axis=1)
+
+
+def consensus_margins(
+    members: Sequence[FactorGraph], scores: Iterable[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the margins of the average scores, one array per label: those of MAM."""
+    union = consensus_factors(members)
+    return predicted_margins(union, average_scores(union, members, scores))
+
+
+def predicted_margins(
+    factors: FactorGraph, scores: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Return the margins around the label sets that are predicted, one per label."""
+    decoding = None if factors.graph.is_forest else decode_exactly(factors, scores)
+    return label_margins(factors, scores, decoding)

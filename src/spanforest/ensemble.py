@@ -6,27 +6,28 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._calibration_folds import (
-    HeldOut,
-    average_margins,
-    calibrate,
-    consensus_margins,
-)
-from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._calibration_folds import HeldOut, calibrate
+from spanforest._classifier import OF_THE_DATA, GraphClassifier, find_decoder
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._training import (
+    Draw,
     Model,
     Settings,
     TrainingSet,
-    train,
+    train_member,
     warn_not_converged,
 )
-from spanforest.aggregation import AGGREGATIONS, Ballot, count_ballots
+from spanforest.aggregation import (
+    AGGREGATIONS,
+    Ballot,
+    average_margins,
+    consensus_margins,
+    count_ballots,
+)
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import (
     FactorGraph,
@@ -34,7 +35,6 @@ from spanforest.factors import (
     consensus_factors,
     running_sums,
 )
-from spanforest.graphs import draw_graph
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["RandomGraphEnsembleClassifier"]
@@ -192,42 +192,30 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         return self
 
     def _plan(self) -> Plan:
-        """Check the parameters, and say what the members are to do."""
+        """Check the parameters, and seed the members."""
         n_estimators = check_count("n_estimators", self.n_estimators)
         check_option("aggregation", self.aggregation, AGGREGATIONS)
-        specs = member_graphs(self.graph, n_estimators)
+        graphs = member_graphs(self.graph, n_estimators)
         root = seed_sequence(self.random_state)
-        return Plan(self._settings(), specs, root.spawn(n_estimators), *root.spawn(1))
+        seeds = root.spawn(n_estimators)
+        (calibration_seed,) = root.spawn(1)
+        return Plan(self._settings(), list(map(Draw, graphs, seeds)), calibration_seed)
 
     def _learn(self, data: TrainingSet, plan: Plan) -> str:
         """Train all members and keep them; return in words what did not converge."""
-        data = data.with_rounded_kernel(plan.settings.tol)
-        recipe = Recipe(data.is_kernel, self.label_names_, plan.settings)
-        tasks = [
-            delayed(train_member)(data.basis, data.Y, data.rounded, recipe, spec, seed)
-            for spec, seed in zip(plan.specs, plan.seeds, strict=True)
-        ]
         workers = Workers(self.n_jobs, bool(self.verbose))
-        models = workers.run(tasks, "members", data.arrays)
-        self.estimators_ = [self._member(model) for model in models]
-        self.graphs_ = [model.graph for model in models]
-        self.duality_gap_ = np.array([model.gaps[-1] for model in models])
-        self.dual_objective_ = np.array([model.dual_objective for model in models])
-        self.gap_history_ = [model.gaps for model in models]
-        self.gap_seconds_ = [model.seconds for model in models]
-        self.n_iter_ = np.array([len(model.gaps) for model in models])
-        self._average(models)
+        prepared = data.prepared(plan.settings.tol)
+        calls = [(prepared, draw, plan.settings) for draw in plan.draws]
+        models = workers.run(train_member, calls, "members")
+        self._store(models)
         if self.probability:
             self._calibrated = self.aggregation
             is_mam = self.aggregation == "mam"
             margins = consensus_margins if is_mam else average_margins
-            self.calibration_ = calibrate(
-                data,
-                HeldOut(self._member_factors, plan.settings, margins),
-                plan.calibration_seed,
-                lambda tasks: workers.run(tasks, "members", [data.basis, data.Y]),
-            )
-        n_short = sum(not model.converged for model in models)
+            members = HeldOut(self._member_factors, plan.settings, margins)
+            seed = plan.calibration_seed
+            self.calibration_ = calibrate(data, members, seed, workers)
+        n_short = sum(not model.solution.converged for model in models)
         if not n_short:
             return ""
         largest = max(model.relative_gap for model in models)
@@ -237,51 +225,43 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             f"objective; tol is {self.tol:g}"
         )
 
+    def _store(self, models: list[Model]) -> None:
+        """Keep the members, and average their weights on the union of their graphs."""
+        self.estimators_ = [self._member(model) for model in models]
+        self.graphs_ = [model.factors.graph for model in models]
+        solutions = [model.solution for model in models]
+        self.duality_gap_ = np.array([solution.gap for solution in solutions])
+        self.dual_objective_ = np.array([s.dual_objective for s in solutions])
+        self.gap_history_ = [solution.gaps for solution in solutions]
+        self.gap_seconds_ = [solution.seconds for solution in solutions]
+        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
+        members = self._member_factors
+        self._factors = consensus_factors(members)
+        self.consensus_graph_ = self._factors.graph
+        self._weights = average_scores(
+            self._factors, members, [solution.weights for solution in solutions]
+        )
+        constants = [solution.intercept[None] for solution in solutions]
+        self.intercept_ = average_scores(self._factors, members, constants)[0]
+
     def _member(self, model: Model) -> MMCRFClassifier:
         """Return a member as an estimator that shares this one's training examples."""
         params = self.get_params(deep=False)
         for name in ("n_estimators", "aggregation", "n_jobs", "probability"):
             del params[name]
-        member = MMCRFClassifier(**{**params, "graph": model.graph})
-        for name in (
-            "_coding",
-            "has_node_factors_",
-            "classes_",
-            "label_names_",
-            "n_features_in_",
-            "feature_names_in_",
-            "X_fit_",
-            "gamma_",
-        ):
+        member = MMCRFClassifier(**{**params, "graph": model.factors.graph})
+        for name in OF_THE_DATA:
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
         member._store(model)
         return member
 
-    def _average(self, models: list[Model]) -> None:
-        """Average the members' weights on the union of their graphs."""
-        parts = self._member_factors
-        consensus = consensus_factors(parts)
-        self.consensus_graph_ = consensus.graph
-        weights = average_scores(consensus, parts, [m.weights for m in models])
-        constants = [model.intercept[None] for model in models]
-        self.intercept_ = average_scores(consensus, parts, constants)[0]
-        if self._is_linear:
-            self.coef_ = weights
-        else:
-            self.dual_coef_ = weights
+    def _build_factors(self) -> FactorGraph:
+        return consensus_factors(self._member_factors)
 
     @property
     def _member_factors(self) -> list[FactorGraph]:
         return [member._factors for member in self.estimators_]
-
-    @property
-    def _consensus_factors(self) -> FactorGraph:
-        return consensus_factors(self._member_factors)
-
-    @property
-    def _decoding_factors(self) -> FactorGraph:
-        return self._consensus_factors
 
     def _calibrated_margins(self, basis: Any) -> list[NDArray[np.float64]]:
         if self._calibrated == "mam":
@@ -313,11 +293,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         aggregation = self._find_aggregation(aggregation)
         decoder = find_decoder(inference)
         if aggregation == "mam":
-            factors = self._consensus_factors
-            return self._decide(
-                X, lambda basis: decoder(factors, self._scores(basis)).labels
-            )
-        return self._decide(X, lambda basis: self._ballot(basis).choose(aggregation))
+            return self._predict_by(decoder, X)
+        return self._labels_by(lambda basis: self._ballot(basis).choose(aggregation), X)
 
     def staged_predict(
         self, X: Any, aggregation: str | None = None
@@ -338,7 +315,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """
         check_is_fitted(self)
         aggregation = self._find_aggregation(aggregation)
-        basis = self._to_basis(self._read_new_examples(X))
+        basis = self._input.rows(self._read_new_examples(X))
         if aggregation == "mam":
             codes = self._staged_mam(basis)
         else:
@@ -385,53 +362,24 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _staged_mam(self, basis: Any) -> Iterator[NDArray[np.intp]]:
         """Yield the codes MAM predicts with the first 1, 2, ... members."""
-        parts = self._member_factors
-        union = self._consensus_factors
+        members, union = self._member_factors, self._factors
         scores = (member._scores(basis) for member in self.estimators_)
-        for t, total in enumerate(running_sums(union, parts, scores), start=1):
-            so_far = consensus_factors(parts[:t])
+        for t, total in enumerate(running_sums(union, members, scores), start=1):
+            so_far = consensus_factors(members[:t])
             means = total[:, union.places_of(so_far)] / t
             yield decode_exactly(so_far, means).labels
 
 
 class Plan(NamedTuple):
-    """What the members are to do; one graph and one seed for each."""
+    """How the members learn, and where the randomness of each comes from."""
 
     settings: Settings
-    specs: list[Any]  # what each draws its graph from
-    seeds: list[np.random.SeedSequence]
+    draws: list[Draw]  # one per member
     calibration_seed: np.random.SeedSequence
 
 
-class Recipe(NamedTuple):
-    """What all members share besides the data."""
-
-    is_kernel: bool
-    label_names: Any
-    settings: Settings
-
-
-def train_member(
-    basis: Any,
-    Y: NDArray[np.int32],
-    rounded: NDArray[np.float32] | None,
-    recipe: Recipe,
-    spec: Any,
-    seed: np.random.SeedSequence,
-) -> Model:
-    """Draw one member's graph and train it; all its randomness comes from its seed.
-
-    The arrays are arguments of their own: a distributed joblib backend then sends them
-    once, not with every task.
-    """
-    rng = np.random.default_rng(seed)
-    graph = draw_graph(spec, Y, rng, recipe.label_names)
-    data = TrainingSet(basis, Y, recipe.is_kernel, rounded)
-    return train(data, graph, rng, recipe.settings)
-
-
 def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
-    """Return what each member draws its graph from.
+    """Return the graph parameter of each member.
 
     A list is a list of graphs unless it is one graph: a list of label pairs, or the
     rows of an adjacency matrix.
@@ -447,9 +395,10 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
 
 
 def _is_one_graph(graph: list | tuple) -> bool:
-    if any(isinstance(p, str) or callable(p) or hasattr(p, "edges") for p in graph):
+    kinds = (isinstance(g, str) or callable(g) or hasattr(g, "edges") for g in graph)
+    if any(kinds):
         return False  # an edge or a row of a matrix is none of these
     try:
-        return all(np.ndim(part) == 1 for part in graph)
-    except ValueError:  # a part with rows of different lengths
+        return all(np.ndim(item) == 1 for item in graph)
+    except ValueError:  # an item with rows of different lengths
         return False

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._calibration_folds import HeldOut, calibrate, consensus_margins
+from spanforest._calibration_folds import HeldOut, calibrate
 from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._parallel import Workers
 from spanforest._parameters import seed_sequence
 from spanforest._progress import watch_gap
-from spanforest._training import Model, model_factors, train, warn_not_converged
+from spanforest._training import Draw, Model, train_member, warn_not_converged
+from spanforest.aggregation import consensus_margins
 from spanforest.factors import FactorGraph
-from spanforest.graphs import draw_graph
 
 __all__ = ["MMCRFClassifier"]
 
@@ -194,18 +194,17 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        data = self._read_training_set(X, y).with_rounded_kernel(settings.tol)
+        data = self._read_training_set(X, y)
         root = seed_sequence(self.random_state)
-        rng = np.random.default_rng(root)
-        graph = draw_graph(self.graph, data.Y, rng, self.label_names_)
+        draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
-            model = train(data, graph, rng, settings, watch)
+            model = train_member(prepared, draw, settings, watch)
         self._store(model)
         if self.probability:
             (seed,) = root.spawn(1)
             members = HeldOut([self._factors], settings, consensus_margins)
-            self.calibration_ = calibrate(data, members, seed, Parallel())
-        if not model.converged:
+            self.calibration_ = calibrate(data, members, seed, Workers())
+        if not model.solution.converged:
             warn_not_converged(
                 f"the duality gap is {self.duality_gap_:.3g} after {self.n_iter_} "
                 f"passes, {model.relative_gap:.2g} times the dual objective; tol is "
@@ -214,27 +213,18 @@ class MMCRFClassifier(GraphClassifier):
         return self
 
     def _store(self, model: Model) -> None:
-        self.graph_ = model.graph
-        if self._is_linear:
-            self.coef_ = model.weights
-        else:
-            self.dual_coef_ = model.weights
-        self.intercept_ = model.intercept
-        self.dual_objective_ = model.dual_objective
-        self.gap_history_ = model.gaps
-        self.gap_seconds_ = model.seconds
-        self.duality_gap_ = float(model.gaps[-1])
-        self.n_iter_ = len(model.gaps)
+        self._factors, solution = model
+        self.graph_ = self._factors.graph
+        self._weights = solution.weights
+        self.intercept_ = solution.intercept
+        self.dual_objective_ = solution.dual_objective
+        self.gap_history_ = solution.gaps
+        self.gap_seconds_ = solution.seconds
+        self.duality_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
 
-    @property
-    def _factors(self) -> FactorGraph:
-        return model_factors(
-            self.graph_, self._coding.n_values, node_factors=self.has_node_factors_
-        )
-
-    @property
-    def _decoding_factors(self) -> FactorGraph:
-        return self._factors
+    def _build_factors(self) -> FactorGraph:
+        return self._factors_on(self.graph_)
 
     def predict(self, X: Any, inference: str = "certified") -> NDArray[Any]:
         """Predict the label sets of highest score.
@@ -253,10 +243,7 @@ class MMCRFClassifier(GraphClassifier):
             Labels, of the form and type of `y`.
         """
         check_is_fitted(self)
-        decoder, factors = find_decoder(inference), self._factors
-        return self._decide(
-            X, lambda basis: decoder(factors, self._scores(basis)).labels
-        )
+        return self._predict_by(find_decoder(inference), X)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.

@@ -53,6 +53,8 @@ _TRUSTED_PARTS = {
     "spanforest.tuning._estimator": "RandomGraphEnsembleClassifierCV",
     "spanforest.calibration": "Calibration",
     "spanforest._labels": "LabelCoding",
+    "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
+    "spanforest.kernels._spec": "KernelSpec",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
     "sklearn.model_selection._split": (
@@ -63,7 +65,7 @@ _TRUSTED_PARTS = {
         "LabelGraph independent_labels random_pairing random_spanning_tree "
         "recursive_random_tree uniform_random_tree"
     ),
-    "spanforest.kernels": "tanimoto_kernel",
+    "spanforest.kernels._functions": "tanimoto_kernel",
     "spanforest.paper.baselines._adaboost_mh": "AdaBoostMHClassifier",
     "spanforest.paper.baselines._multitask": "MultiTaskFeatureClassifier",
     "spanforest.paper.baselines._svm": "BaggedSVMClassifier PerLabelClassifier",
@@ -488,7 +490,7 @@ def _check_classifier(model: GraphClassifier) -> None:
         fits = np.array_equal(member._coding.n_values, n_values)
         if not fits or member.graph_.n_labels != len(n_values) or min(n_values) < 1:
             raise ValueError("its graph and its labels do not fit together")
-    factors = model._consensus_factors if is_ensemble else model._factors
+    factors = model._factors
     n_columns = model._weights.shape[1]
     if n_columns != factors.n_cells or model.intercept_.shape != (n_columns,):
         raise ValueError("its weights and its graph do not fit together")

@@ -105,7 +105,7 @@ class Solution(NamedTuple):
         return self.gap <= self.tol * self.dual_objective
 
 
-class _Form(ABC):
+class Form(ABC):
     """Dual variables of one problem, and the weights that scores are computed from.
 
     Visits change `dual_coef`; `weights` and `intercept` belong to its average (see
@@ -174,7 +174,7 @@ class _Form(ABC):
         return State(self.dual_coef, self.intercept, hinge, scale, self.constant)
 
 
-class _BlockedForm(_Form):
+class BlockedForm(Form):
     """A form of dense data, a block of examples per matrix product.
 
     Epochs multiply by `multiplied`, the data or a rounded copy of them, certificates by
@@ -210,7 +210,7 @@ class _BlockedForm(_Form):
         return products[: len(rows), : self.coordinates.n]
 
 
-class KernelForm(_BlockedForm):
+class KernelForm(BlockedForm):
     """F = K A, for a kernel matrix K: the weights are A itself.
 
     A copy of K in single precision makes epochs faster.
@@ -244,14 +244,14 @@ class KernelForm(_BlockedForm):
         return A
 
 
-class DenseForm(_BlockedForm):
+class DenseForm(BlockedForm):
     """F = X W with W = X^T A, for the linear kernel of dense features."""
 
     def _pass(self, *arguments):
         _compiled.dense_pass(*arguments)
 
 
-class SparseForm(_Form):
+class SparseForm(Form):
     """F = X W with W = X^T A, for CSR features.
 
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
@@ -270,7 +270,7 @@ class SparseForm(_Form):
         )
 
 
-def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> _Form:
+def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> Form:
     """Return the linear form that suits dense or CSR features.
 
     Examples
@@ -358,7 +358,7 @@ class Pace:
 
 
 def solve(
-    form: _Form,
+    form: Form,
     problem: Problem,
     rng: np.random.Generator,
     *,
@@ -440,6 +440,31 @@ def solve(
     return Solution(weights, intercept, dual, gaps, times, tol)
 
 
+def solve_path(form, problem, Cs, rng, *, tol=1e-2, max_iter=100, watch=None):
+    """Yield the solution for every C, each found from where the one before it ended."""
+    from spanforest._blas import single_blas_thread
+
+    found, previous = None, 0.0
+    for C in Cs:
+        with single_blas_thread():
+            if found is not None:
+                squared_norm = form.squared_norm()
+                peak = np.inf
+                if squared_norm > 0.0:
+                    peak = found.dual_objective / squared_norm + 0.5
+                form.restart(min(C / previous, max(peak, 1.0)))
+            found = solve(
+                form,
+                problem._replace(C=C),
+                rng,
+                tol=tol,
+                max_iter=max_iter,
+                watch=watch,
+            )
+        previous = C
+        yield found
+
+
 def compiled_problem(problem: Problem) -> ProblemArrays:
     """Return the problem as the compiled routines take it."""
     graph = problem.factors.arrays
@@ -456,7 +481,7 @@ def compiled_problem(problem: Problem) -> ProblemArrays:
 
 
 def _dual_and_gap(
-    form: _Form, loss: NDArray[np.float64], penalty: float
+    form: Form, loss: NDArray[np.float64], penalty: float
 ) -> tuple[float, float]:
     """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + penalty."""
     squared_norm = form.squared_norm()
@@ -465,7 +490,7 @@ def _dual_and_gap(
 
 
 def _measure_hinge(
-    form: _Form,
+    form: Form,
     problem: ProblemArrays,
     hinge: NDArray[np.float64],
     messages: tuple[Any, ...] | None,

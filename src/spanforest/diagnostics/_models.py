@@ -132,7 +132,7 @@ def graph_of(model: Any) -> LabelGraph:
 
 def factors_of(model: Any) -> FactorGraph:
     if isinstance(model, RandomGraphEnsembleClassifier):
-        return model._consensus_factors
+        return model._factors
     return model._factors
 
 

@@ -122,7 +122,7 @@ def reconstruction_gap(
     True
     """
     ensemble, X = fitted_ensemble(ensemble, X)
-    factors = ensemble._consensus_factors
+    factors = ensemble._factors
     terms, error = np.zeros((4, len(ensemble.estimators_))), 0.0
     for part in _labelled_parts(ensemble, X, Y, target):
         terms += _summed_terms(ensemble, part)
@@ -192,7 +192,7 @@ def _labelled_parts(
             f"X, Y and target must have one row per example each; got {n_samples} rows "
             f"in X, {sizes[0]} in Y and {'no target' if goals is None else sizes[1]}."
         )
-    factors, start = ensemble._consensus_factors, 0
+    factors, start = ensemble._factors, 0
     for basis in ensemble._bases(X):
         rows = slice(start, start + basis.shape[0])
         start = rows.stop

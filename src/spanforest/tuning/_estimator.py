@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from spanforest._classifier import fits_probabilities
+from spanforest._inputs import check_size
 from spanforest._labels import LabelCoding, read_labels
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet, warn_not_converged
 from spanforest.ensemble import RandomGraphEnsembleClassifier
-from spanforest.kernels import HAVE_GAMMA, KernelSpec, median_gamma
+from spanforest.kernels import HAVE_GAMMA, KernelSpec
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
-from spanforest.tuning._search import Grid, Judge, Search, Table, cv_results
+from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
+from spanforest.tuning._scoring import Judge
 
 GAMMAS = (0.5, 1.0, 2.0)
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
 SEARCH_PASSES = 50  # nor do more passes, where even these do not reach it
 
 
-def _chosen(name: str) -> Any:
-    return property(
-        lambda self: getattr(self, f"{name}_", None),
-        doc=f"The chosen `{name}`; None before fit.",
-    )
+def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that calls the same method of the final ensemble."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, method.__name__)(*args, **options)
+
+    return call
 
 
-class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
+class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     """Random graph ensemble that chooses its kernel, C and loss by cross-validation.
 
     Every combination of `kernels`, `gammas`, `losses` and `Cs` is tried with a few
     trees on every fold. Then an ensemble of full size is trained on all examples with
-    the best one: once fitted, this is that ensemble.
+    the best one. Predictions and fitted attributes are those of that ensemble,
+    `best_estimator_`.
 
     Parameters
     ----------
@@ -54,9 +64,10 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes.
         "precomputed" can only stand alone.
     gammas : sequence of float, optional
-        Scales of "rbf" and "poly" to choose from, as multiples of one that is found in
-        the data: with 1, the median of the squared distances between examples (for
-        "poly", their mean squared length) becomes 1. By default 0.5, 1, 2.
+        Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
+        derived from the data: with 1, the median of the squared distances between
+        examples (for "poly", their mean squared length) becomes 1. By default
+        0.5, 1, 2.
     degree, coef0, kernel_params, normalize_kernel
         As in `MMCRFClassifier`, the same for all kernels that have them.
     Cs : sequence of float, default=(0.3, 1, 3, 10)
@@ -74,7 +85,7 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         "microlabel_accuracy", "microlabel_f1" (of the higher of two values), the "mean"
         of them (without F1 if a label has more than two values), or a function of true
         and predicted labels that is higher for better ones. Labels that are not
-        observed do not count; a function finds in their place what was predicted.
+        observed do not count; a function sees the predicted label in their place.
     n_estimators_search : int, default=3
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
@@ -100,7 +111,7 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         Its place in `cv_results_`. Of equal candidates the first one is chosen: that of
         the earlier kernel, the smaller gamma, the smaller C, the earlier loss.
     best_estimator_ : RandomGraphEnsembleClassifier
-        The final ensemble as an ordinary one. Arrays are shared, not copied.
+        The final ensemble, which all methods delegate to.
     cv_results_ : dict of arrays
         As in `sklearn.model_selection.GridSearchCV`; a data frame can be made of it.
         Training times are of one value of C after another, each beginning where the one
@@ -128,11 +139,6 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
     >>> clf.predict(X[150:]).shape
     (50, 6)
     """
-
-    kernel = _chosen("kernel")
-    gamma = _chosen("gamma")
-    C = _chosen("C")
-    loss = _chosen("loss")
 
     def __init__(
         self,
@@ -182,18 +188,36 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         self.n_jobs = n_jobs
         self.probability = probability
 
-    @property
-    def _kernel_spec(self) -> KernelSpec:
-        return self.best_estimator_._kernel_spec  # with the parameters meant for it
-
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        given = self.kernels == "precomputed" or (
-            isinstance(self.kernels, list | tuple) and "precomputed" in self.kernels
+        kernels = (
+            self.kernels if isinstance(self.kernels, list | tuple) else [self.kernels]
         )
-        tags.input_tags.sparse = not given
-        tags.input_tags.pairwise = given
-        return tags
+        kernel = "precomputed" if "precomputed" in kernels else "rbf"
+        return RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; another `aggregation` needs no new fit.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        super().set_params(**params)
+        if "aggregation" in params and "best_estimator_" in vars(self):
+            self.best_estimator_.set_params(aggregation=self.aggregation)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        # fitted attributes that are not of the search are those of the final ensemble
+        if name.endswith("_") and "best_estimator_" in vars(self):
+            return getattr(self.best_estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the parameters, then learn all members with them.
@@ -215,7 +239,7 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
             delattr(self, name)  # of an earlier fit
         grid = self._read_grid()
         first = RandomGraphEnsembleClassifier(**self._shared_params(grid))
-        kernels = self._read_kernels(self._read_examples(X, reset=True))
+        kernels = self._read_kernels(first, X)
         search = self._prepare(grid, first, X, y)
         tables: list[Table] = []
         leader: Any = None
@@ -226,13 +250,28 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
                 leader = trial
             del trial  # or a third kernel matrix would be kept while the next is made
         self._store_choice(cv_results(kernels, grid, tables))
-        shortfall = self._learn_chosen(leader)
+        self.best_estimator_ = leader.ensemble.set_params(C=self.C_, loss=self.loss_)
+        plan = self.best_estimator_._plan()
+        shortfall = self.best_estimator_._learn(leader.data, plan)
         if shortfall:
             warn_not_converged(shortfall)
         return self
 
+    predict = _delegated(RandomGraphEnsembleClassifier.predict)
+    predict_certified = _delegated(RandomGraphEnsembleClassifier.predict_certified)
+    predict_topk = _delegated(RandomGraphEnsembleClassifier.predict_topk)
+    staged_predict = _delegated(RandomGraphEnsembleClassifier.staged_predict)
+    decision_function = _delegated(RandomGraphEnsembleClassifier.decision_function)
+    score = _delegated(RandomGraphEnsembleClassifier.score)
+    predict_proba = available_if(fits_probabilities)(
+        _delegated(RandomGraphEnsembleClassifier.predict_proba)
+    )
+    predict_for = available_if(fits_probabilities)(
+        _delegated(RandomGraphEnsembleClassifier.predict_for)
+    )
+
     def _read_grid(self) -> Grid:
-        """Check what there is to choose from besides kernels."""
+        """Check the losses and values of C to choose from."""
         Cs = [check_number("each of Cs", C) for C in as_list("Cs", self.Cs)]
         losses = as_list("losses", self.losses)
         for loss in losses:
@@ -250,8 +289,10 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
             shared["random_state"] = int(state[0])
         return {**shared, "C": grid.Cs[0], "loss": grid.losses[0]}
 
-    def _read_kernels(self, X: Any) -> list[dict[str, Any]]:
-        """Return the parameters of every kernel; their scales are found in X."""
+    def _read_kernels(
+        self, first: RandomGraphEnsembleClassifier, X: Any
+    ) -> list[dict[str, Any]]:
+        """Return the parameters of every kernel; their scales are derived from X."""
         kernels = as_list("kernels", self.kernels)
         if len(kernels) > 1 and "precomputed" in kernels:
             raise ValueError(
@@ -265,22 +306,23 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
                 'gammas are scales of the kernels "rbf" and "poly"; kernels are '
                 f"{self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
+        X = first.set_params(kernel=kernels[0])._read_examples(X, reset=True)
         gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
         multiples = sorted({check_number("each of gammas", g) for g in gammas})
-        found: list[dict[str, Any]] = []
+        params: list[dict[str, Any]] = []
         for kernel in kernels:
             own = {"kernel": kernel}
             if any(map(callable, kernels)) and not callable(kernel):
                 own["kernel_params"] = None  # they are meant for the callable
             kernel_params = own.get("kernel_params", self.kernel_params)
-            KernelSpec(kernel, None, self.degree, self.coef0, kernel_params)  # checks
-            if kernel in HAVE_GAMMA:
-                self._check_size_of_features(X)
-                unit = gamma_unit(kernel, X)
-                found += [{**own, "gamma": multiple * unit} for multiple in multiples]
-            else:
-                found.append(own)
-        return found
+            spec = KernelSpec(kernel, None, self.degree, self.coef0, kernel_params)
+            if not spec.has_gamma:
+                params.append(own)
+                continue
+            check_size(X)
+            unit = spec.unit_gamma(X)
+            params += [{**own, "gamma": multiple * unit} for multiple in multiples]
+        return params
 
     def _prepare(
         self, grid: Grid, first: RandomGraphEnsembleClassifier, X: Any, y: Any
@@ -297,17 +339,15 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         for f, (_, test) in enumerate(folds):
             if not (Y[test] >= 0).any():
                 raise ValueError(
-                    f"no label is observed in the test part of fold {f}, so that "
-                    "nothing can be compared there. Pass a smaller cv, or leave out "
+                    f"no label is observed in the test examples of fold {f}, so that "
+                    "candidates cannot be compared. Pass a smaller cv, or leave out "
                     "examples without any label."
                 )
         return Search(
             grid,
-            plan._replace(
-                settings=settings, specs=plan.specs[:n], seeds=plan.seeds[:n]
-            ),
+            plan._replace(settings=settings, draws=plan.draws[:n]),
             folds,
-            Judge.read(self.scoring, Y, coding),
+            Judge.of(self.scoring, Y, coding),
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),
         )
@@ -322,20 +362,9 @@ class RandomGraphEnsembleClassifierCV(RandomGraphEnsembleClassifier):
         self.C_ = self.best_params_["C"]
         self.loss_ = self.best_params_["loss"]
 
-    def _learn_chosen(self, leader: Trial) -> str:
-        """Train the final ensemble and become it; return what did not converge."""
-        ensemble = leader.ensemble.set_params(C=self.C_, loss=self.loss_)
-        shortfall = ensemble._learn(leader.data, ensemble._plan())
-        self.best_estimator_ = ensemble
-        params = ensemble.get_params(deep=False)
-        for name, value in vars(ensemble).items():
-            if name not in params:
-                setattr(self, name, value)
-        return shortfall
-
 
 class Trial(NamedTuple):
-    """What was found with one kernel, and what a final ensemble needs."""
+    """The results of one kernel, and what a final ensemble needs."""
 
     table: Table
     ensemble: RandomGraphEnsembleClassifier  # has read the training set
@@ -345,7 +374,7 @@ class Trial(NamedTuple):
 def try_kernel(
     search: Search, ensemble: RandomGraphEnsembleClassifier, X: Any, y: Any
 ) -> Trial:
-    """Let an ensemble read the training set, and search with what it makes of it."""
+    """Let an ensemble read the training set, and score its candidates on the folds."""
     data = ensemble._read_training_set(X, y)
     what = str(ensemble.kernel)
     if ensemble.gamma is not None:
@@ -354,7 +383,7 @@ def try_kernel(
 
 
 def as_list(name: str, values: Any) -> list[Any]:
-    """Return what there is to choose from; a single value is a choice of one.
+    """Return the values to choose from; a single value is a choice of one.
 
     Examples
     --------
@@ -363,34 +392,16 @@ def as_list(name: str, values: Any) -> list[Any]:
     """
     if isinstance(values, str) or callable(values) or not isinstance(values, Iterable):
         return [values]
-    found = list(values)
-    if not found:
+    choices = list(values)
+    if not choices:
         raise ValueError(f"{name} must hold at least one value; got {values!r}.")
-    return found
-
-
-def gamma_unit(kernel: str, X: Any) -> float:
-    """Return the gamma with which a typical size of the examples becomes 1.
-
-    For "rbf" this is the median squared distance between two of them, for "poly" the
-    mean squared length.
-
-    Examples
-    --------
-    >>> gamma_unit("rbf", np.array([[1.0, 5.0], [3.0, 9.0]]))
-    0.05
-    """
-    if kernel == "rbf":
-        return median_gamma(X)
-    values = X.data if sparse.issparse(X) else X
-    size = np.square(values, dtype=np.float64).sum() / X.shape[0]
-    return float(1.0 / size) if size > 0.0 else 1.0
+    return choices
 
 
 def draw_folds(
     cv: Any, X: Any, Y: NDArray[np.int32], coding: LabelCoding, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the rows of the training and the test part of every fold."""
+    """Return the training rows and the test rows of every fold."""
     if not isinstance(cv, Integral):
         labels = coding.decode(np.maximum(Y, 0))
         rows = np.arange(len(Y))

@@ -1,0 +1,234 @@
+"""Kinds of input: linear features, kernels of features, precomputed kernel matrices.
+
+A kind of input is chosen once, in `input_for`. Its `fit` learns from the training
+examples and returns their *basis*, which gives the solver its form and can be split
+into folds. Its `rows` turns new examples into what a model's weights are multiplied by:
+
+    scores = rows @ weights + intercept
+
+A kernel that is itself fitted to the examples and their labels is one more kind: its
+`fit` has both, and the basis that it returns fits the kernel again in every fold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from spanforest.factors import Coordinates
+from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
+from spanforest.solver import Form, KernelForm, linear_form
+
+SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float32
+LARGEST_COPY = 2**30  # bytes
+
+Rows = NDArray[np.intp]
+
+
+class Basis(Protocol):
+    """The training examples, as the solver sees them."""
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
+        """Return the solver's form of these examples."""
+
+    def fold(self, train: Rows, test: Rows) -> tuple[Basis, Any]:
+        """Return the basis of the rows `train`, and the `rows` of the others."""
+
+    def in_single_precision(self) -> Basis:
+        """Return a basis of half the size where the precision is of no use."""
+
+    def prepared(self, tol: float) -> Basis:
+        """Add what makes training to this tolerance faster, once for all members."""
+
+
+class Features(NamedTuple):
+    """Features of a linear kernel, dense or CSR; weights have a row per feature."""
+
+    X: Any
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
+        """Return the solver's form of these examples."""
+        return linear_form(self.X, coordinates, fit_intercept)
+
+    def fold(self, train: Rows, test: Rows) -> tuple[Features, Any]:
+        """Return the features of the rows `train`, and those of the others."""
+        return Features(self.X[train]), self.X[test]
+
+    def in_single_precision(self) -> Features:
+        """Return the features as they are."""
+        return self
+
+    def prepared(self, tol: float) -> Features:
+        """Return the features as they are: they are ready for training."""
+        return self
+
+
+class KernelMatrix(NamedTuple):
+    """A kernel matrix of the training examples; weights have a row per example."""
+
+    K: NDArray[np.floating]
+    copy: NDArray[np.float32] | None = None  # of K, for the products of training
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
+        """Return the solver's form of these examples."""
+        return KernelForm(self.K, coordinates, fit_intercept, self.copy)
+
+    def fold(
+        self, train: Rows, test: Rows
+    ) -> tuple[KernelMatrix, NDArray[np.floating]]:
+        """Slice the matrix: the kernel is not computed again."""
+        return KernelMatrix(self.K[np.ix_(train, train)]), self.K[np.ix_(test, train)]
+
+    def in_single_precision(self) -> KernelMatrix:
+        """Return the matrix in float32."""
+        return KernelMatrix(self.K.astype(np.float32, copy=False))
+
+    def prepared(self, tol: float) -> KernelMatrix:
+        """Add a copy in single precision where that makes training faster.
+
+        Training spends half of its time reading the matrix. The certificate always
+        multiplies by the matrix itself.
+        """
+        is_double = self.K.dtype == np.float64
+        if not is_double or tol < SINGLE_SUFFICES or self.K.nbytes > 2 * LARGEST_COPY:
+            return self
+        return self._replace(copy=self.K.astype(np.float32))
+
+
+class Input(ABC):
+    """A kind of input, with the kernel's parameters and what it learned in `fit`."""
+
+    is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
+    weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
+
+    def __init__(self, spec: KernelSpec, normalize: bool) -> None:
+        self.spec = spec
+        self.normalize = normalize
+
+    @abstractmethod
+    def fit(self, X: Any, Y: NDArray[np.int32]) -> Basis:
+        """Learn from the training examples and return their basis.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix
+            The examples, checked by scikit-learn.
+        Y : ndarray of shape (n_samples, n_labels)
+            Codes of their labels, -1 where not observed; for kernels that are fitted.
+        """
+
+    @abstractmethod
+    def rows(self, X: Any) -> Any:
+        """Return what weights are multiplied by, one row per new example."""
+
+
+class LinearInput(Input):
+    """Features of the linear kernel, for which no kernel matrix is made."""
+
+    weights_name = "coef_"
+
+    def fit(self, X: Any, Y: NDArray[np.int32]) -> Features:
+        """Check the features, and scale them if that is asked for."""
+        check_size(X)
+        self.spec = self.spec.with_gamma(X)
+        return Features(self.rows(X))
+
+    def rows(self, X: Any) -> Any:
+        """Return the features, scaled to unit length if that is asked for."""
+        return normalize(X) if self.normalize else X
+
+
+class KernelInput(Input):
+    """Features that are compared by a kernel function."""
+
+    X_fit: Any
+
+    def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
+        """Keep the examples, derive the kernel's scale, and compute the matrix."""
+        check_size(X)
+        self.spec = self.spec.with_gamma(X)
+        self.X_fit = X.copy()  # or predictions would change with the caller's array
+        K = self.rows(self.X_fit)
+        if callable(self.spec.name):
+            check_kernel_matrix(K)
+        return KernelMatrix(np.ascontiguousarray(K))
+
+    def rows(self, X: Any) -> NDArray[np.floating]:
+        """Return the kernel values between new and training examples."""
+        K = self.spec.matrix(X, self.X_fit)
+        if not self.normalize:
+            return K
+        of_columns = self.spec.diagonal(self.X_fit)
+        of_rows = of_columns if X is self.X_fit else self.spec.diagonal(X)
+        # in place, except where a callable may keep its result
+        out = None if callable(self.spec.name) else K
+        return unit_diagonal(K, of_rows, of_columns, out=out)
+
+
+class PrecomputedInput(Input):
+    """A kernel matrix that is given in place of features."""
+
+    is_pairwise = True
+
+    def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
+        """Check the matrix."""
+        self.spec = self.spec.with_gamma(X)
+        K = check_kernel_matrix(self.rows(X))
+        # `predict` never sees k(x, x) of new examples
+        if self.normalize and not np.allclose(K.diagonal(), 1.0, atol=1e-5):
+            raise ValueError(
+                "normalize_kernel=True cannot be used with this precomputed kernel: "
+                "its diagonal is not 1, and predict never sees k(x, x) of new "
+                "examples. Normalise both matrices with "
+                "spanforest.kernels.unit_diagonal first."
+            )
+        return KernelMatrix(np.ascontiguousarray(K))
+
+    def rows(self, X: Any) -> NDArray[np.floating]:
+        """Return the kernel values as they are given."""
+        return self.spec.matrix(X)
+
+
+def kind_of_input(kernel: Any) -> type[Input]:
+    """Return the kind of input that goes with a kernel: the only place that asks.
+
+    Examples
+    --------
+    >>> kind_of_input("rbf").__name__, kind_of_input("precomputed").__name__
+    ('KernelInput', 'PrecomputedInput')
+    """
+    if isinstance(kernel, str):
+        kinds = {"linear": LinearInput, "precomputed": PrecomputedInput}
+        return kinds.get(kernel, KernelInput)
+    return KernelInput
+
+
+def input_for(spec: KernelSpec, normalize: bool) -> Input:
+    """Return the input of a kernel, not yet fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> given = input_for(KernelSpec("linear"), normalize=True)
+    >>> given.fit(np.array([[3.0, 4.0]]), np.zeros((1, 1), dtype=np.int32)).X.tolist()
+    [[0.6, 0.8]]
+    """
+    return kind_of_input(spec.name)(spec, normalize)
+
+
+def check_size(X: Any) -> None:
+    """Refuse features whose squares overflow."""
+    values = X.data if sparse.issparse(X) else X
+    largest = float(np.abs(values).max(initial=0.0))
+    limit = np.sqrt(np.finfo(values.dtype).max / X.shape[1]) / 1e3
+    if largest > limit:
+        raise ValueError(
+            f"X has values up to {largest:.2g}, whose squares overflow or lose all "
+            "precision. Scale the features, for example with "
+            "sklearn.preprocessing.StandardScaler."
+        )

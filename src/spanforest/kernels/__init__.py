@@ -1,0 +1,29 @@
+"""Kernels between examples, their unit-diagonal form, and checks of a given one.
+
+Every function takes and returns real numbers: float32 input gives float32 matrices,
+anything else float64. Feature matrices may be dense or CSR; kernel matrices are dense.
+"""
+
+from spanforest.kernels._functions import median_gamma, tanimoto_kernel
+from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
+from spanforest.kernels._spec import (
+    HAVE_GAMMA,
+    KERNEL_NAMES,
+    KERNELS,
+    Kernel,
+    KernelSpec,
+    Scale,
+)
+
+__all__ = [
+    "HAVE_GAMMA",
+    "KERNELS",
+    "KERNEL_NAMES",
+    "Kernel",
+    "KernelSpec",
+    "Scale",
+    "check_kernel_matrix",
+    "median_gamma",
+    "tanimoto_kernel",
+    "unit_diagonal",
+]

@@ -1,0 +1,113 @@
+"""Kernel functions, and scales that are derived from the training examples."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import (
+    check_pairwise_arrays,
+    euclidean_distances,
+    linear_kernel,
+)
+
+from spanforest.kernels._arrays import (
+    FloatArray,
+    evenly_spaced,
+    row_blocks,
+    squared_norms,
+)
+
+_MEDIAN_ROWS = 1000  # half a million distances
+_DISTANCE_NOISE = 1e-13  # relative to squared lengths; rounding leaves this much of 0
+
+
+def tanimoto_kernel(X: Any, Y: Any = None) -> FloatArray:
+    """Return the Tanimoto kernel ⟨x, y⟩ / (‖x‖² + ‖y‖² - ⟨x, y⟩).
+
+    On 0/1 vectors this is the Jaccard similarity of two sets, the usual kernel on
+    molecular fingerprints. Its denominator is ½‖x‖² + ½‖y‖² + ½‖x - y‖², zero only for
+    two zero vectors; they are equal, so their value is 1. It is positive semidefinite
+    for any real vectors, as the sum of all powers r, r², r³, ... of the kernel
+    r = ⟨x, y⟩ / (‖x‖² + ‖y‖²), for which -½ <= r <= ½.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples_X, n_features)
+        The examples of the rows.
+    Y : array-like or CSR matrix of shape (n_samples_Y, n_features), optional
+        The examples of the columns; `X` if not given.
+
+    Returns
+    -------
+    ndarray of shape (n_samples_X, n_samples_Y)
+        The kernel matrix, dense.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import tanimoto_kernel
+    >>> tanimoto_kernel([[1, 1, 0], [0, 1, 0]], [[1, 1, 1], [0, 1, 0]])
+    array([[0.66666667, 0.5       ],
+           [0.33333333, 1.        ]])
+    """
+    X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr")
+    K = linear_kernel(X, Y)
+    row_norms = squared_norms(X)
+    column_norms = row_norms if X is Y else squared_norms(Y)
+    for rows in row_blocks(*K.shape):
+        denominator = row_norms[rows, None] + column_norms - K[rows]
+        both_zero = denominator == 0
+        denominator[both_zero] = 1
+        K[rows] /= denominator
+        K[rows][both_zero] = 1
+    return K
+
+
+def median_gamma(X: Any) -> float:
+    """Return the Gaussian scale at which a typical pair of examples has value 1/e.
+
+    This is one over the median of ‖x - y‖² over all pairs of rows. If most rows are
+    equal and the median is zero, the mean takes its place; if all are, or there is only
+    one, the result is 1. Of more than 1000 rows, 1000 evenly spaced ones are compared.
+    Neither the unit nor the origin of the features changes a kernel with this scale.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        The training examples.
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import median_gamma
+    >>> median_gamma([[0.0], [1.0], [3.0]])  # squared distances 1, 4 and 9
+    0.25
+    """
+    X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
+    X = X[evenly_spaced(X.shape[0], _MEDIAN_ROWS)].astype(np.float64)
+    if not issparse(X):
+        X -= np.median(X, axis=0)  # differences of large numbers are not exact
+    lengths = squared_norms(X)
+    pairs = np.triu_indices(len(lengths), 1)
+    distances = euclidean_distances(X, squared=True)[pairs]
+    noise = _DISTANCE_NOISE * lengths[np.array(pairs)].sum(axis=0)
+    distances[distances <= noise + np.finfo(float).tiny] = 0.0
+    if not distances.any():
+        return 1.0
+    return float(1.0 / (np.median(distances) or distances.mean()))
+
+
+def length_gamma(X: Any) -> float:
+    """Return one over the mean squared length of the rows; 1 if all of them are zero.
+
+    Examples
+    --------
+    >>> length_gamma(np.array([[3.0, 4.0], [0.0, 5.0]]))
+    0.04
+    """
+    values = X.data if issparse(X) else X
+    mean = np.square(values, dtype=np.float64).sum() / X.shape[0]
+    return float(1.0 / mean) if mean > 0.0 else 1.0
