@@ -1,8 +1,8 @@
 """The methods that the paper compares with, as scikit-learn estimators.
 
-`AdaBoostMHClassifier` and `MultiTaskFeatureClassifier` are the multilabel ones;
-`svm_per_label` and `bagged_svm` set up support vector machines as in the paper, on
-top of `PerLabelClassifier` and `BaggedSVMClassifier`.
+`AdaBoostMHClassifier` and `MultiTaskFeatureClassifier` learn all labels together.
+`svm_per_label` and `bagged_svm` set up support vector machines as in the paper, with
+`PerLabelClassifier` and `BaggedSVMClassifier`.
 """
 
 from spanforest.paper.baselines._adaboost_mh import AdaBoostMHClassifier

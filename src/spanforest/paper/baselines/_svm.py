@@ -81,14 +81,14 @@ def bagged_svm(
 class PerLabelClassifier(SignClassifier):
     """One copy of a binary classifier per label.
 
-    Unlike `sklearn.multiclass.OneVsRestClassifier`, labels with one value in training
-    are an ordinary case: predicted as seen, with a score of -1 or +1, and no warning.
+    Unlike `sklearn.multiclass.OneVsRestClassifier`, it accepts labels with one value in
+    training. They are predicted as seen, with a score of -1 or +1 and no warning.
 
     Parameters
     ----------
     estimator : classifier
-        Binary classifier with `decision_function` or `predict_proba`; a kernel matrix
-        as X is allowed where it takes one.
+        Binary classifier with `decision_function` or `predict_proba`. X may be a kernel
+        matrix if the classifier accepts one.
 
     Attributes
     ----------
@@ -148,12 +148,13 @@ class BaggedSVMClassifier(SignClassifier):
 
     Each of `n_estimators` samples, drawn without replacement and the same for all
     labels, trains one `sklearn.svm.SVC` per label. The score of a label is the mean
-    vote, from -1 to +1; a tie goes to the smaller value. Where a sample holds one value
-    of a label, its vote is that value: a label that most samples miss is not predicted.
+    vote, from -1 to +1; a tie goes to the smaller value. If a sample holds one value of
+    a label, it votes for that value. So a label that most samples lack is not
+    predicted.
 
-    `sklearn.ensemble.BaggingClassifier` takes no indicator matrix, no kernel matrix and
-    no sample with one class. Here the kernel is computed once for all machines, of
-    which only the coefficients are kept.
+    `sklearn.ensemble.BaggingClassifier` accepts no indicator matrix, no kernel matrix
+    and no sample with one class. Here the kernel is computed once for all machines, and
+    only their coefficients are stored.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ class BaggedSVMClassifier(SignClassifier):
         return votes / len(self.samples_)
 
     def _kernel_matrix(self, X):
-        """Kernel between the rows of `X` and the training data."""
+        """Return the kernel of the rows of `X` with the training data."""
         if self._is_precomputed():
             return X
         if callable(self.kernel):
@@ -291,7 +292,7 @@ class _Machines(NamedTuple):
 
 
 def _machines_per_label(K, signs, C) -> _Machines:
-    """Train a machine per column of `signs`; one value is its own intercept."""
+    """Train a machine per column of `signs`; a constant column is its intercept."""
     constant = constant_columns(signs)
     dual_coef = np.zeros(signs.shape)
     intercept = np.where(constant, signs[0], 0.0)

@@ -1,4 +1,4 @@
-"""The label graph of an ensemble, in a form and size that fit into a row."""
+"""The label graph of an ensemble, small enough to be stored in a row."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from spanforest.diagnostics import Couplings, edge_couplings, label_frequencies
 
-MOST_EDGES = 200  # the strongest; more than can be told apart in a picture
+MOST_EDGES = 200  # only the strongest: a picture of more cannot be read
 
 
 class StoredGraph(NamedTuple):
-    """The strongest couplings of a consensus graph, and what they were measured on."""
+    """The strongest couplings of a consensus graph, and the data behind them."""
 
     couplings: Couplings
     n_edges: int  # of the whole graph
-    frequencies: NDArray[np.float64]  # of the labels
+    frequencies: NDArray[np.float64]  # of each label
     label_names: tuple[str, ...]  # empty if they have none
-    n_samples: int  # training examples
+    n_samples: int  # number of training examples
 
     @classmethod
     def of(
@@ -29,7 +29,7 @@ class StoredGraph(NamedTuple):
         Parameters
         ----------
         ensemble : RandomGraphEnsembleClassifier
-            Fitted.
+            A fitted ensemble.
         X, Y
             The training examples and their labels, as for `fit`.
         label_names : sequence of str, default=()
@@ -57,21 +57,21 @@ class StoredGraph(NamedTuple):
         )
 
     def as_field(self) -> dict[str, Any]:
-        """Give what a row holds, in six digits."""
+        """Return the field of a row, with numbers of six digits."""
         edges, strength, is_signed = self.couplings
         return {
             "label_names": list(self.label_names),
-            "frequencies": _rounded(self.frequencies),
+            "frequencies": _six_digits(self.frequencies),
             "n_edges": self.n_edges,
             "n_samples": self.n_samples,
             "edges": edges.tolist(),
-            "strength": _rounded(strength),
+            "strength": _six_digits(strength),
             "is_signed": is_signed.tolist(),
         }
 
     @classmethod
     def from_field(cls, field: Mapping[str, Any]) -> "StoredGraph":
-        """Read what `as_field` gave."""
+        """Read what `as_field` returned."""
         couplings = Couplings(
             np.array(field["edges"], dtype=np.intp).reshape(-1, 2),
             np.array(field["strength"], dtype=np.float64),
@@ -86,5 +86,5 @@ class StoredGraph(NamedTuple):
         )
 
 
-def _rounded(values: NDArray[np.float64]) -> list[float]:
+def _six_digits(values: NDArray[np.float64]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]

@@ -1,7 +1,7 @@
-"""Tables as text: for a terminal, Markdown, LaTeX and CSV.
+"""The formats of tables: terminal, Markdown, LaTeX and CSV.
 
-A table says what is in it by a `Layout` (blocks of entries) and by `records` (one
-dictionary per number); everything about formats is here and nothing about scores.
+A table provides a `Layout` (blocks of entries) and `records` (dictionaries of numbers).
+This module knows all about formats and nothing about scores.
 """
 
 import csv
@@ -13,22 +13,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spanforest.paper._paper import Mark
+from spanforest.paper._published import Mark
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
-
-__all__ = ["Block", "Entry", "Layout", "Line", "Table"]
 
 _GAP = 1  # between two columns of a table in a terminal
 _HEADER_WIDTH = 10  # longer headers break between words
 
 
 class Entry(NamedTuple):
-    """What stands at one place of a table: a value and, with it, the paper's."""
+    """One place of a table: a value and the paper's value."""
 
     value: str = ""
-    spread: str = ""  # "±1.4"; may go on a line of its own
+    spread: str = ""  # "±1.4"; may stand on its own line
     flag: str = ""  # sign of a footnote
     paper: str = ""
     paper_spread: str = ""
@@ -62,7 +60,7 @@ class Block(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """All that a reader sees, in the order of reading."""
+    """All that a reader sees, from top to bottom."""
 
     caption: str
     blocks: tuple[Block, ...]
@@ -74,18 +72,18 @@ class Table(ABC):
 
     @abstractmethod
     def layout(self) -> Layout:
-        """Give captions, entries and notes as text, without any format."""
+        """Return captions, entries and notes as text, without any format."""
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
-        """Give the numbers in full precision, one dictionary per line of the CSV."""
+        """Return the numbers in full precision, one dictionary per line of the CSV."""
 
     def to_terminal(self) -> "RenderableType":
-        """Give what ``rich.print`` shows; it adapts to the width of the terminal.
+        """Return a table for ``rich.print`` that adapts to the width of the terminal.
 
         The paper's value stands dimmed under ours. If a line is too long, deviations
-        move under the means, and the paper's are left out; if that is still too
-        long, the columns are spread over several panels.
+        move under the means, and the paper's deviations are left out. If it is still
+        too long, the columns are spread over several panels.
         """
         try:
             import rich  # noqa: F401
@@ -97,18 +95,18 @@ class Table(ABC):
         return _TerminalTable(self.layout())
 
     def to_markdown(self) -> str:
-        """Give the table as GitHub reads it, the paper's values in brackets."""
+        """Return the table in GitHub's Markdown, the paper's values in brackets."""
         return _markdown(self.layout())
 
     def to_latex(self) -> str:
-        """Give a ``table`` environment that needs the package booktabs.
+        """Return a ``table`` environment that needs the package booktabs.
 
         The paper's values stand in small print under ours.
         """
         return _latex(self.layout())
 
     def to_csv(self) -> str:
-        """Give the numbers of `records` as CSV; empty where there is no number."""
+        """Return the numbers of `records` as CSV; a missing number is empty."""
         records = self.records()
         stream = io.StringIO()
         writer = csv.DictWriter(
@@ -120,14 +118,14 @@ class Table(ABC):
 
 
 def _markdown(layout: Layout) -> str:
-    parts = [_escape_markdown(layout.caption)]
+    pieces = [_escape_markdown(layout.caption)]
     for block in layout.blocks:
         if block.title:
-            parts.append(f"### {_escape_markdown(block.title)}")
-        parts.append(_markdown_block(block))
+            pieces.append(f"### {_escape_markdown(block.title)}")
+        pieces.append(_markdown_block(block))
     if layout.notes:
-        parts.append("\n".join(f"- {_escape_markdown(note)}" for note in layout.notes))
-    return "\n\n".join(parts) + "\n"
+        pieces.append("\n".join(f"- {_escape_markdown(note)}" for note in layout.notes))
+    return "\n\n".join(pieces) + "\n"
 
 
 def _markdown_block(block: Block) -> str:
@@ -161,7 +159,9 @@ def _escape_markdown(text: str) -> str:
 
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{sign: f"{{{sign}}}" for sign in "[*"},  # they mean something after a line break
+    **{
+        sign: f"{{{sign}}}" for sign in "[*"
+    },  # after a line break they would be options
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -248,7 +248,7 @@ class _TerminalTable:
 
 
 def _panels(block: Block, width: int) -> "Iterator[RenderableType]":
-    """Draw a block in the first way that fits: inline, stacked, several panels."""
+    """Draw a block in the first form that fits: inline, stacked, several panels."""
     columns = range(1, len(block.header))
     for stacked in (False, True):
         if _width(block, columns, stacked) <= width:
@@ -268,7 +268,7 @@ def _split(columns: range, n_panels: int) -> list[range]:
 
 
 def _stacks(line: Line, stacked: bool) -> list[list[tuple[str, str]]]:
-    """Give the texts of each entry from top to bottom, each with its style."""
+    """Return the texts of each entry from top to bottom, each with its style."""
     styles = {"": "", "best": "bold green", "second": "italic cyan"}
     has_spread = any(entry.spread for entry in line.entries)
     stacks = []
@@ -291,7 +291,7 @@ def _break(header: str) -> list[str]:
 
 
 def _width(block: Block, columns: Sequence[int], stacked: bool) -> int:
-    """Columns of the terminal that the table needs."""
+    """Return how many characters a line of the table needs."""
     from rich.cells import cell_len
 
     lines = (*block.lines, *block.footer)

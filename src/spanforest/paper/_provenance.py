@@ -1,4 +1,4 @@
-"""Under which circumstances a result came about: versions, machine, time."""
+"""Where a result comes from: versions, commit, machine and time."""
 
 import os
 import platform
@@ -10,29 +10,29 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGES = ("spanforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
-_OPTIONAL = ("mlrl-boomer", "scikit-multilearn-ng")  # named where they are installed
+_OPTIONAL = ("mlrl-boomer", "scikit-multilearn-ng")  # listed only if installed
 
 
-def circumstances() -> dict[str, Any]:
-    """Give versions, commit and machine, which stay, and the time, which does not.
+def provenance() -> dict[str, Any]:
+    """Return the versions, commit, machine and present time.
 
     Examples
     --------
-    >>> sorted(circumstances())
+    >>> sorted(provenance())
     ['commit', 'finished', 'machine', 'versions']
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {**_constant(), "finished": now}
+    return {**_software_and_machine(), "finished": now}
 
 
 @lru_cache(maxsize=1)
-def _constant() -> dict[str, Any]:
+def _software_and_machine() -> dict[str, Any]:
     optional = {name: _version(name) for name in _OPTIONAL}
     return {
         "versions": {
             "python": platform.python_version(),
             **{name: _version(name) for name in _PACKAGES},
-            **{name: found for name, found in optional.items() if found is not None},
+            **{name: number for name, number in optional.items() if number is not None},
         },
         "commit": _commit(),
         "machine": {
@@ -51,10 +51,10 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """Give the commit of a checkout; None for an installed package.
+    """Return the commit of a checkout, or None for an installed package.
 
-    An environment may lie in the checkout of something else: only if this file is
-    tracked is it our commit.
+    The environment may lie inside the checkout of another project. So the commit counts
+    only if git tracks this file.
     """
     here = Path(__file__)
     try:
@@ -72,7 +72,7 @@ def _git(folder: Path, *args: str) -> str:
 
 
 def _processor() -> str:
-    """Give the name of the processor, which `platform` does not know on Linux."""
+    """Return the name of the processor, which `platform` does not know on Linux."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -12,36 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
+from paper_helpers import terminal_text
+from rows import make_row
 from scipy import stats
 
-from spanforest.paper._paper import DATASETS, MEASURES, METHODS
-from spanforest.paper._ranks import compare_ranks
+from spanforest.metrics import MEASURES
+from spanforest.paper import DATASETS, METHODS, compare_ranks
 
 pytest.importorskip("scikit_posthocs")
 
 
-def make_row(dataset, method, score, fold=0, n_folds=1, **changes):
-    row = {
-        "kind": "fold",
-        "protocol": "paper",
-        "quick": False,
-        "dataset": dataset,
-        "method": method,
-        "fold": fold,
-        "seed": 0,
-        "n_folds": n_folds,
-        "n_trees": 60,
-        "scores": dict.fromkeys(MEASURES, score),
-        "n_positive": 10,
-        "error": None,
-    }
-    return row | changes
-
-
 def rows_of(scores):
-    """A row per entry of a matrix (n_datasets, n_methods)."""
+    """Return a row per entry of a matrix (n_datasets, n_methods)."""
     return [
-        make_row(DATASETS[d], METHODS[m], float(score))
+        make_row(DATASETS[d], METHODS[m], score=float(score), n_folds=1)
         for (d, m), score in np.ndenumerate(np.asarray(scores))
     ]
 
@@ -123,7 +107,7 @@ def test_methods_that_all_tie_do_not_differ():
 def test_means_that_differ_in_the_last_digit_only_tie():
     scores = {"svm": (0.01, 0.13), "mtl": (0.07, 0.07), "mam": (0.02, 0.02)}
     comparison = compare_ranks(
-        make_row(dataset, method, score, fold, n_folds=2)
+        make_row(dataset, method, fold, score)
         for dataset in ("yeast", "scene")
         for method, folds in scores.items()
         for fold, score in enumerate(folds)
@@ -150,7 +134,7 @@ def test_the_measure_decides_which_scores_are_ranked(measure):
 
 def test_methods_without_a_score_on_every_data_set_are_left_out_with_a_reason():
     rows = [
-        make_row(DATASETS[d], method, 0.1 * m + 0.01 * f, f, 2)
+        make_row(DATASETS[d], method, f, 0.1 * m + 0.01 * f)
         for d in range(3)
         for m, method in enumerate(METHODS[:7])
         for f in range(2)
@@ -232,19 +216,14 @@ def test_csv_reads_back_to_the_same_numbers():
 
 
 def test_a_terminal_shows_all_methods():
-    console_module = pytest.importorskip("rich.console")
-    stream = io.StringIO()
-    console = console_module.Console(file=stream, width=80, color_system=None)
     comparison = compare_ranks(rows_of(distinct_scores()))
-    console.print(comparison.to_terminal())
+    lines = terminal_text(comparison, 80).split("\n")
     for name, rank in zip(
         ("SVM", "Bagging", "AdaBoost", "MTL", "MMCRF"),
         comparison.average_ranks,
         strict=True,
     ):
-        line = next(
-            x for x in stream.getvalue().split("\n") if x.startswith(name + " ")
-        )
+        line = next(x for x in lines if x.startswith(name + " "))
         assert f"{rank:.2f}" in line
 
 

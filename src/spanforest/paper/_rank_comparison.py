@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from spanforest.paper._folds import Row, Settings
-from spanforest.paper._paper import MEASURES, display_name
-from spanforest.paper._render import Block, Entry, Layout, Line, Table
-from spanforest.paper._tables import Cell, PerformanceTable, performance_table
-
-__all__ = ["RankComparison", "compare_ranks"]
+from spanforest.metrics import MEASURES
+from spanforest.paper._names import display_name
+from spanforest.paper._performance_table import (
+    Cell,
+    PerformanceTable,
+    performance_table,
+)
+from spanforest.paper._row_selection import Settings
+from spanforest.paper._rows import Row
+from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +27,8 @@ class RankComparison(Table):
     """Ranks of methods over data sets by one measure; rank 1 is best.
 
     Friedman's test asks whether all methods rank alike. If not, Nemenyi's test says
-    which two differ: those whose average ranks are a critical difference apart. The
-    diagram of both is drawn from `average_ranks` and `nemenyi`.
+    which two methods differ: those whose average ranks are at least a critical
+    difference apart. `spanforest.plots.CriticalDifferenceDisplay` draws both.
     """
 
     measure: str
@@ -39,14 +43,14 @@ class RankComparison(Table):
     left_out: Mapping[str, str]  # the reason, by method
 
     def critical_difference(self, alpha: float = 0.05) -> float:
-        """Give the distance of average ranks from which Nemenyi's test rejects."""
+        """Return the distance of average ranks from which Nemenyi's test rejects."""
         n_datasets, n_methods = self.means.shape
         quantile = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)
         scale = math.sqrt(n_methods * (n_methods + 1) / (12 * n_datasets))
         return float(quantile * scale)
 
     def layout(self) -> Layout:
-        """Give captions, entries and notes as text, without any format."""
+        """Return captions, entries and notes as text, without any format."""
         best = int(np.argmin(self.average_ranks))
         lines = tuple(
             Line(
@@ -82,7 +86,7 @@ class RankComparison(Table):
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Give one dictionary per method, with Nemenyi's p-value against each."""
+        """Return one dictionary per method, with Nemenyi's p-value against each."""
         return [
             {
                 "protocol": self.settings.protocol,
@@ -116,17 +120,17 @@ def compare_ranks(
     Parameters
     ----------
     rows : iterable of dict
-        As for `performance_table`. Leave out a method or a data set by leaving out
-        its rows.
+        As for `performance_table`. To leave out a method or a data set, leave out its
+        rows.
     measure : str, default="microlabel_accuracy"
-        One of `MEASURES`.
+        One of `spanforest.metrics.MEASURES`.
     protocol : str, default="paper"
         "paper" or "tuned".
 
     Returns
     -------
     comparison : RankComparison
-        `left_out` tells which methods lack a score, where and why.
+        Its field `left_out` says which methods lack a score, where and why.
 
     Raises
     ------
@@ -138,7 +142,7 @@ def compare_ranks(
 
     Examples
     --------
-    >>> from spanforest.paper._ranks import compare_ranks
+    >>> from spanforest.paper import compare_ranks
     >>> def row(dataset, method, score):
     ...     return {"kind": "fold", "protocol": "paper", "dataset": dataset,
     ...             "method": method, "fold": 0, "seed": 0, "n_folds": 1,
@@ -156,7 +160,10 @@ def compare_ranks(
         raise ValueError(
             f"measure must be one of {', '.join(MEASURES)}; got {measure!r}."
         )
-    table = performance_table(rows, protocol)
+    return _compare(performance_table(rows, protocol), measure)
+
+
+def _compare(table: PerformanceTable, measure: str) -> RankComparison:
     left_out = _left_out(table, measure)
     methods = tuple(method for method in table.methods if method not in left_out)
     if len(methods) < 3 or len(table.datasets) < 2:
@@ -176,25 +183,25 @@ def compare_ranks(
         ],
         dtype=np.float64,
     )
-    # sums of the same scores in another order differ in the last digit, yet they tie
-    rounded = means.round(9)
-    statistic, p_value = _friedman(rounded)
+    # means of the same scores may differ in the last digit; they must tie
+    ranked = means.round(9)
+    statistic, p_value = _friedman(ranked)
     return RankComparison(
         measure=measure,
         settings=table.settings,
         methods=methods,
         datasets=table.datasets,
         means=_read_only(means),
-        average_ranks=_read_only(stats.rankdata(-rounded, axis=1).mean(axis=0)),
+        average_ranks=_read_only(stats.rankdata(-ranked, axis=1).mean(axis=0)),
         statistic=statistic,
         p_value=p_value,
-        nemenyi=_read_only(_nemenyi(rounded)),
+        nemenyi=_read_only(_nemenyi(ranked)),
         left_out=MappingProxyType(left_out),
     )
 
 
 def _left_out(table: PerformanceTable, measure: str) -> dict[str, str]:
-    """Say why a method has no score of all folds on every data set."""
+    """Return the methods that lack folds on some data set, each with the reason."""
     reasons: dict[str, str] = {}
     for method in table.methods:
         for dataset in table.datasets:

@@ -1,4 +1,4 @@
-"""The paper's Table 2 and the numbers of its Figure 1, from rows alone."""
+"""The paper's Table 2, prediction performance, from rows alone."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -7,41 +7,26 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spanforest.paper._dataset_table import (
-    SECOND_VALUE,
-    remarks,
-    statistics_of,
-)
-from spanforest.paper._folds import Row, Settings, select_folds
-from spanforest.paper._notes import origin_notes, training_notes
-from spanforest.paper._paper import (
+from spanforest.metrics import MEASURES
+from spanforest.paper._dataset_table import SECOND_VALUE, data_notes
+from spanforest.paper._names import METHODS, display_name, in_order
+from spanforest.paper._published import (
     DATASETS,
-    MEASURES,
-    METHODS,
+    NOT_PUBLISHED,
     PAPER_METHODS,
     TABLE_2,
     Mark,
     PublishedScore,
-    display_name,
-    in_order,
     marks,
     printed_ranks,
     published_top2,
 )
-from spanforest.paper._render import Block, Entry, Layout, Line, Table
-
-__all__ = [
-    "Cell",
-    "LearningCurves",
-    "PerformanceTable",
-    "learning_curves",
-    "performance_table",
-]
+from spanforest.paper._row_selection import Settings, select_folds
+from spanforest.paper._rows import Row
+from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
 State = Literal["value", "no positives", "failed", "absent"]
-ENSEMBLES = ("mve", "amm", "mam")
 
 
 @dataclass(frozen=True)
@@ -53,8 +38,8 @@ class Cell:
     deviation: float | None = None  # percent, ddof=1; None for a single fold
     n_folds: int = 0  # folds, over all seeds, that the mean is over
     n_failed: int = 0
-    n_missing: int = 0  # folds that were not run, of the seeds that were
-    rank: int | None = None  # 1 is best; None if it does not take part
+    n_missing: int = 0  # folds that were not run, of the seeds in the rows
+    rank: int | None = None  # 1 is best; None if the cell is not ranked
     mark: Mark = ""
     paper: PublishedScore | None = None
 
@@ -66,16 +51,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class PerformanceTable(Table):
-    """Table 2: data sets x methods for each measure, beside what the paper prints.
+    """Table 2: data sets x methods for each measure, beside the paper's own numbers.
 
     A cell is the mean over folds and seeds, in percent, with the sample deviation
     (divisor n - 1). The rank of a cell in its line is one more than the number of
-    methods that are better at the printed precision of one decimal: so ties share
-    a rank, and two best leave no second best. These are the paper's rules: they give
-    each of its @Top2 counts. The best is bold, the second best italic, nothing if all
-    methods tie. '-' stands for an F1 score without any positive prediction. Such a
-    cell is not ranked, nor is one with failed or missing folds: the mean over other
-    folds is no match.
+    methods that are better at the printed precision of one decimal. So ties share a
+    rank, and two best cells leave no second best. These rules reproduce every @Top2
+    count of the paper. The best cell is bold and the second best italic; no cell is
+    marked if all methods tie. '-' stands for an F1 score without any positive
+    prediction. Such a cell is not ranked. Nor is a cell with failed or missing folds,
+    whose mean is over other folds than the others.
     """
 
     settings: Settings
@@ -85,7 +70,7 @@ class PerformanceTable(Table):
     notes: tuple[str, ...]
 
     def cell(self, measure: str, dataset: str, method: str) -> Cell:
-        """Give one cell; its state is "absent" where the method was not run."""
+        """Return one cell; its state is "absent" if the method was not run."""
         return self.cells[measure, dataset, method]
 
     def top2(self, measure: str, among: Iterable[str] | None = None) -> dict[str, int]:
@@ -94,10 +79,9 @@ class PerformanceTable(Table):
         Parameters
         ----------
         measure : str
-            One of `MEASURES`.
+            One of `spanforest.metrics.MEASURES`.
         among : iterable of str, optional
-            The methods that are compared; all of the table by default. The others
-            are as if they were not there.
+            The methods to compare; all of the table by default. The others are ignored.
         """
         compared = set(self.methods if among is None else among)
         methods = [method for method in self.methods if method in compared]
@@ -110,7 +94,7 @@ class PerformanceTable(Table):
         return counts
 
     def layout(self) -> Layout:
-        """Give captions, entries and notes as text, without any format."""
+        """Return captions, entries and notes as text, without any format."""
         return Layout(
             caption=(
                 "Prediction performance in percent, mean and deviation over folds "
@@ -163,10 +147,10 @@ class PerformanceTable(Table):
         return Line(name, tuple(entries))
 
     def records(self) -> list[dict[str, Any]]:
-        """Give one dictionary per cell, in percent and full precision."""
+        """Return one dictionary per cell, in percent and full precision."""
         records = []
         for (measure, dataset, method), cell in self.cells.items():
-            paper = cell.paper or PublishedScore(None, None)
+            paper = cell.paper or NOT_PUBLISHED
             records.append(
                 {
                     "protocol": self.settings.protocol,
@@ -186,7 +170,7 @@ class PerformanceTable(Table):
 
 
 def performance_table(rows: Iterable[Row], protocol: str = "paper") -> PerformanceTable:
-    r"""Give Table 2 for the data sets and methods that occur in the rows.
+    r"""Return Table 2 for the data sets and methods that occur in the rows.
 
     Parameters
     ----------
@@ -198,17 +182,17 @@ def performance_table(rows: Iterable[Row], protocol: str = "paper") -> Performan
     Returns
     -------
     table : PerformanceTable
-        Its notes say how it was made and which data sets are not the paper's own.
+        Its notes say how to read it and which data sets are not the paper's own.
 
     Raises
     ------
     ValueError
         If there are no rows, or if they differ in the number of trees or folds, in
-        being a quick run, or in the data behind one name.
+        being a quick run, or in the statistics of a data set.
 
     Examples
     --------
-    >>> from spanforest.paper._tables import performance_table
+    >>> from spanforest.paper import performance_table
     >>> def row(method, fold, score):
     ...     return {"kind": "fold", "protocol": "paper", "dataset": "emotions",
     ...             "method": method, "fold": fold, "seed": 0, "n_folds": 2,
@@ -227,41 +211,42 @@ def performance_table(rows: Iterable[Row], protocol: str = "paper") -> Performan
     | @Top2    |                 1 (0) |                   1 (1) |
     """
     settings, folds = select_folds(rows, protocol)
-    datasets = in_order((row["dataset"] for row in folds), DATASETS)
-    methods = in_order((row["method"] for row in folds), METHODS)
-    by_cell: dict[tuple[str, str], list[Row]] = {}
+    by_place: dict[tuple[str, str], list[Row]] = {}
     for row in folds:
-        by_cell.setdefault((row["dataset"], row["method"]), []).append(row)
-
+        by_place.setdefault((row["dataset"], row["method"]), []).append(row)
+    datasets = in_order((dataset for dataset, _ in by_place), DATASETS)
+    methods = in_order((method for _, method in by_place), METHODS)
     cells: dict[tuple[str, str, str], Cell] = {}
     for measure in MEASURES:
         for dataset in datasets:
-            line = [
-                _cell(by_cell.get((dataset, method), []), measure, settings.n_folds)
-                for method in methods
-            ]
-            ranked = [
-                cell.mean if cell.state == "value" and not cell.is_partial else None
-                for cell in line
-            ]
-            ranks = printed_ranks(ranked)
-            for method, cell, rank, mark in zip(
-                methods, line, ranks, marks(ranks), strict=True
-            ):
-                paper = TABLE_2[measure].get((dataset, method))
-                cells[measure, dataset, method] = replace(
-                    cell, rank=rank, mark=mark, paper=paper
-                )
+            by_method = {m: by_place.get((dataset, m), []) for m in methods}
+            cells.update(_line(measure, dataset, by_method, settings.n_folds))
+    notes = (
+        *_reading_notes(cells),
+        *_seed_notes(by_place.values(), settings.seeds),
+        *_training_notes(folds),
+        *_origin_notes(folds),
+        *data_notes(folds),
+    )
     frozen = MappingProxyType(cells)
-    notes = _notes(frozen)
-    cells_seeds = {
-        tuple(sorted({row["seed"] for row in each})) for each in by_cell.values()
-    }
-    if cells_seeds != {settings.seeds}:
-        notes += ("Not every method was run with every seed on every data set.",)
-    notes += (*training_notes(folds), *origin_notes(folds))
-    notes += remarks(statistics_of(folds))
     return PerformanceTable(settings, datasets, methods, frozen, notes)
+
+
+def _line(
+    measure: str, dataset: str, by_method: Mapping[str, Sequence[Row]], n_folds: int
+) -> Iterator[tuple[tuple[str, str, str], Cell]]:
+    """Yield the cells of one line, ranked and marked, by their place in the table."""
+    line = [_cell(folds, measure, n_folds) for folds in by_method.values()]
+    means = [
+        cell.mean if cell.state == "value" and not cell.is_partial else None
+        for cell in line
+    ]
+    ranks = printed_ranks(means)
+    ranked = zip(by_method, line, ranks, marks(ranks), strict=True)
+    for method, cell, rank, mark in ranked:
+        paper = TABLE_2.get(measure, {}).get((dataset, method))
+        place = measure, dataset, method
+        yield place, replace(cell, rank=rank, mark=mark, paper=paper)
 
 
 def _cell(folds: Sequence[Row], measure: str, n_folds: int) -> Cell:
@@ -293,7 +278,7 @@ def _entry(cell: Cell) -> Entry:
     value = {"no positives": "-", "failed": "failed"}.get(cell.state, "")
     if cell.mean is not None:
         value = f"{cell.mean:.1f}"
-    paper = cell.paper or PublishedScore(None, None)
+    paper = cell.paper or NOT_PUBLISHED
     printed = "" if cell.paper is None else "-"
     return Entry(
         value,
@@ -309,8 +294,36 @@ def _spread(deviation: float | None) -> str:
     return "" if deviation is None else f"±{deviation:.1f}"
 
 
+def _reading_notes(cells: Mapping[tuple[str, str, str], Cell]) -> Iterator[str]:
+    """Say how to read the cells; signs that do not occur are not explained."""
+    compared = _compared({method for _, _, method in cells})
+    yield f"Deviation is the sample deviation (ddof = 1). {SECOND_VALUE}"
+    yield (
+        "Bold is best and italic second best of the methods shown; values that are "
+        "equal as printed share a rank. @Top2 counts the data sets on which a method "
+        f"is at least second best{compared}"
+    )
+    states = {cell.state for cell in cells.values()}
+    in_paper = {cell.paper.mean for cell in cells.values() if cell.paper is not None}
+    if "no positives" in states or None in in_paper:
+        yield "A dash: no positive label predicted."
+    if "failed" in states:
+        yield "failed: no fold succeeded."
+    partial = {}
+    for (_, dataset, method), cell in cells.items():
+        if cell.is_partial:
+            n_all = cell.n_folds + cell.n_failed + cell.n_missing
+            partial[dataset, method] = (
+                f"{display_name(method)} on {display_name(dataset)} "
+                f"({cell.n_folds} of {n_all}, {cell.n_failed} failed)"
+            )
+    if partial:
+        places = "; ".join(partial.values())
+        yield f"†: mean over some of the folds only, not ranked: {places}."
+
+
 def _compared(methods: Collection[str]) -> str:
-    """End the sentence about @Top2: among which methods it is."""
+    """Return the end of the sentence about @Top2: among which methods it counts."""
     own = [method for method in PAPER_METHODS if method in methods]
     if not own:
         return "."
@@ -325,133 +338,63 @@ def _compared(methods: Collection[str]) -> str:
     return text
 
 
-def _notes(cells: Mapping[tuple[str, str, str], Cell]) -> tuple[str, ...]:
-    """Say how to read the cells; signs that do not occur are not explained."""
-    notes = [
-        f"Deviation is the sample deviation (ddof = 1). {SECOND_VALUE}",
-        "Bold is best and italic second best of the methods shown; values that are "
-        "equal as printed share a rank. @Top2 counts the data sets on which a method "
-        f"is at least second best{_compared({method for _, _, method in cells})}",
-    ]
-    states = {cell.state for cell in cells.values()}
-    in_paper = {cell.paper.mean for cell in cells.values() if cell.paper is not None}
-    if "no positives" in states or None in in_paper:
-        notes.append("A dash: no positive label predicted.")
-    if "failed" in states:
-        notes.append("failed: no fold succeeded.")
-    partial = {}
-    for (_, dataset, method), cell in cells.items():
-        if cell.is_partial:
-            n_all = cell.n_folds + cell.n_failed + cell.n_missing
-            partial[dataset, method] = (
-                f"{display_name(method)} on {display_name(dataset)} "
-                f"({cell.n_folds} of {n_all}, {cell.n_failed} failed)"
-            )
-    if partial:
-        places = "; ".join(partial.values())
-        notes.append(f"†: mean over some of the folds only, not ranked: {places}.")
-    return tuple(notes)
+def _seed_notes(
+    cells: Iterable[Sequence[Row]], seeds: tuple[int, ...]
+) -> Iterator[str]:
+    """Say so if some cells lack a seed."""
+    if any({row["seed"] for row in folds} != set(seeds) for folds in cells):
+        yield "Not every method was run with every seed on every data set."
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurves:
-    """Scores of the first 1, 2, ... members of the ensembles on one data set.
-
-    Means over the folds on which all ensembles found have a curve; scores lie
-    between 0 and 1, as in the rows.
-    """
-
-    dataset: str
-    settings: Settings
-    n_folds: int  # over all seeds
-    curves: Mapping[
-        str, Mapping[str, NDArray[np.float64]]
-    ]  # measure, method: (n_trees,)
-    member_scores: Mapping[str, float]  # by measure: mean over members and folds
-
-    @property
-    def sizes(self) -> NDArray[np.int_]:
-        """Sizes of the ensemble, 1 to n_trees."""
-        lengths = {
-            len(curve) for each in self.curves.values() for curve in each.values()
-        }
-        return np.arange(1, max(lengths) + 1)
-
-
-def learning_curves(
-    rows: Iterable[Row], protocol: str = "paper"
-) -> dict[str, LearningCurves]:
-    """Give the numbers of Figure 1 by data set, in the paper's order.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Rows without a curve are ignored.
-    protocol : str, default="paper"
-        "paper" or "tuned".
-
-    Returns
-    -------
-    curves : dict of LearningCurves
-        Empty if no row has a curve. A data set is left out where the ensembles have no
-        fold in common.
-
-    Raises
-    ------
-    ValueError
-        As for `performance_table`.
+def _training_notes(folds: Sequence[Row]) -> Iterator[str]:
+    """Name the methods whose training did not converge, in one note per data set.
 
     Examples
     --------
-    >>> from spanforest.paper._tables import learning_curves
-    >>> scores = {"microlabel_accuracy": [0.7, 0.8], "multilabel_accuracy": [0.2, 0.3],
-    ...           "microlabel_f1": [0.5, 0.6]}
-    >>> row = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
-    ...        "method": "mam", "fold": 0, "n_folds": 5, "n_trees": 2,
-    ...        "curve": scores, "members": scores}
-    >>> emotions = learning_curves([row])["emotions"]
-    >>> emotions.curves["microlabel_f1"]["mam"], emotions.sizes
-    (array([0.5, 0.6]), array([1, 2]))
-    >>> round(emotions.member_scores["microlabel_accuracy"], 2)
-    0.75
+    >>> fold = {"dataset": "emotions", "method": "mam", "fold": 0, "gap": 0.07}
+    >>> list(_training_notes([{**fold, "warnings": []}]))
+    []
+    >>> print(*_training_notes([{**fold, "warnings": ["The gap is ..."]}]))
+    Emotions: training stopped short of its goal: MAM (1 of 1 folds, duality gap up
+    to 7% of the dual objective).
     """
-    settings, folds = select_folds(rows, protocol)
-    by_dataset: dict[str, dict[str, dict[tuple[int, int], Row]]] = {}
+    by_set: dict[str, dict[str, list[Row]]] = {}
     for row in folds:
-        if row.get("curve"):
-            by_method = by_dataset.setdefault(row["dataset"], {})
-            by_method.setdefault(row["method"], {})[row["seed"], row["fold"]] = row
-    found = {}
-    for dataset in in_order(by_dataset, DATASETS):
-        by_method = by_dataset[dataset]
-        common = sorted(set.intersection(*map(set, by_method.values())))
-        if common:
-            found[dataset] = _curves(dataset, settings, by_method, common)
-    return found
+        by_set.setdefault(row["dataset"], {}).setdefault(row["method"], []).append(row)
+    for dataset, by_method in by_set.items():
+        # the ensembles come from one fit, so their extents are equal
+        methods: dict[str, list[str]] = {}
+        for method in in_order(by_method, METHODS):
+            extent = _extent(by_method[method])
+            if extent:
+                methods.setdefault(extent, []).append(display_name(method))
+        if methods:
+            cells = (f"{', '.join(names)} ({how})" for how, names in methods.items())
+            yield (
+                f"{display_name(dataset)}: training stopped short of its goal: "
+                f"{'; '.join(cells)}."
+            )
 
 
-def _curves(
-    dataset: str,
-    settings: Settings,
-    by_method: Mapping[str, Mapping[tuple[int, int], Row]],
-    folds: Sequence[tuple[int, int]],
-) -> LearningCurves:
-    curves, member_scores = {}, {}
-    methods = in_order(by_method, ENSEMBLES)
-    for measure in MEASURES:
-        of_method = {}
-        for method in methods:
-            rows = [by_method[method][fold] for fold in folds]
-            of_method[method] = np.mean([row["curve"][measure] for row in rows], axis=0)
-            of_method[method].setflags(write=False)
-        curves[measure] = MappingProxyType(of_method)
-        # the ensembles of a fold share their members: any of them will do
-        members = [by_method[methods[0]][fold]["members"][measure] for fold in folds]
-        member_scores[measure] = float(np.mean(members))
-    return LearningCurves(
-        dataset,
-        settings,
-        len(folds),
-        MappingProxyType(curves),
-        MappingProxyType(member_scores),
-    )
+def _extent(folds: Sequence[Row]) -> str:
+    """Say in how many folds training did not converge; empty if in none."""
+    short = [row for row in folds if row.get("warnings")]
+    if not short:
+        return ""
+    gap = max(row.get("gap") or 0.0 for row in short)
+    how_far = f", duality gap up to {gap:.0%} of the dual objective" if gap else ""
+    return f"{len(short)} of {len(folds)} folds{how_far}"
+
+
+def _origin_notes(folds: Sequence[Row]) -> Iterator[str]:
+    """Say so if the rows do not all come from the same code.
+
+    Examples
+    --------
+    >>> print(*_origin_notes([{"commit": "a1"}, {"commit": "b2"}]))
+    The rows were made with 2 different commits.
+    """
+    for what, key in (("commits", "commit"), ("sets of versions", "versions")):
+        n_kinds = len({str(row.get(key)) for row in folds})
+        if n_kinds > 1:
+            yield f"The rows were made with {n_kinds} different {what}."

@@ -1,4 +1,4 @@
-"""The numbers that Su and Rousu (2013) print, and how their rows are named and ordered.
+"""The numbers that Su and Rousu (2013) print, and the rules by which they mark them.
 
 Scores are in percent, as printed. The blocks of Table 2 stand here as text, so that
 they can be compared with the paper line by line.
@@ -7,24 +7,6 @@ they can be compared with the paper line by line.
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
-
-__all__ = [
-    "DATASETS",
-    "DISPLAY",
-    "MEASURES",
-    "METHODS",
-    "PAPER_METHODS",
-    "TABLE_1",
-    "TABLE_2",
-    "TOP2",
-    "PublishedDataset",
-    "PublishedScore",
-    "display_name",
-    "in_order",
-    "marks",
-    "printed_ranks",
-    "published_top2",
-]
 
 Mark = Literal["", "best", "second"]
 
@@ -47,11 +29,8 @@ class PublishedScore(NamedTuple):
     mark: Mark = ""  # boldface or italics
 
 
-MEASURES = ("microlabel_accuracy", "multilabel_accuracy", "microlabel_f1")
-METHODS = (
-    *("svm", "bagging", "adaboost", "mtl", "mmcrf", "mve", "amm", "mam"),
-    *("selftuned", "ecc", "forest", "logistic", "boomer", "mlknn"),
-)
+NOT_PUBLISHED = PublishedScore(None, None)
+
 PAPER_METHODS = ("svm", "bagging", "adaboost", "mtl", "mmcrf", "mam")
 
 TABLE_1: Mapping[str, PublishedDataset] = MappingProxyType(
@@ -70,68 +49,16 @@ TABLE_1: Mapping[str, PublishedDataset] = MappingProxyType(
 )
 DATASETS = tuple(TABLE_1)
 
-DISPLAY: Mapping[str, str] = MappingProxyType(
-    {
-        "microlabel_accuracy": "Microlabel accuracy",
-        "multilabel_accuracy": "Multilabel accuracy",
-        "microlabel_f1": "Microlabel F1",
-        "svm": "SVM",
-        "bagging": "Bagging",
-        "adaboost": "AdaBoost",
-        "mtl": "MTL",
-        "mmcrf": "MMCRF",
-        "mve": "MVE",
-        "amm": "AMM",
-        "mam": "MAM",
-        "selftuned": "MAM, self-tuned",
-        "ecc": "Classifier chains",
-        "forest": "Random forest",
-        "logistic": "Logistic regression",
-        "boomer": "BOOMER",
-        "mlknn": "MLkNN",
-        "nci60": "NCI60",
-        **{name: name.capitalize() for name in DATASETS if name != "nci60"},
-    }
-)
-
-
-def display_name(key: str) -> str:
-    """Give the name of a data set, method or measure as tables and figures show it.
-
-    Examples
-    --------
-    >>> from spanforest.paper._paper import display_name
-    >>> display_name("mlknn"), display_name("cal500"), display_name("my_data")
-    ('MLkNN', 'Cal500', 'my_data')
-    """
-    return DISPLAY.get(key, key)
-
-
-def in_order(found: Iterable[str], order: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the different names of `found`: those of `order` first, then the others.
-
-    The others come in alphabetical order.
-
-    Examples
-    --------
-    >>> from spanforest.paper._paper import METHODS, in_order
-    >>> in_order(["other", "mam", "svm", "mam"], METHODS)
-    ('svm', 'mam', 'other')
-    """
-    names = set(found)
-    known = tuple(name for name in order if name in names)
-    return (*known, *sorted(names.difference(known)))
-
 
 def printed_ranks(values: Sequence[float | None]) -> list[int | None]:
     """Rank values as printed: one more than the number of greater ones.
 
-    Ties share a rank, and two best leave no second best. This rule gives each @Top2
-    count of Table 2. None has no rank.
+    Ties share a rank, so two best values leave no second best. This rule reproduces
+    every @Top2 count of the paper's Table 2. None has no rank.
 
     Examples
     --------
-    >>> from spanforest.paper._paper import printed_ranks
+    >>> from spanforest.paper._published import printed_ranks
     >>> printed_ranks([86.31, 86.28, None, 86.2])
     [1, 1, None, 3]
     """
@@ -144,11 +71,11 @@ def printed_ranks(values: Sequence[float | None]) -> list[int | None]:
 
 
 def marks(ranks: Sequence[int | None]) -> list[Mark]:
-    """Mark best and second best; if all are best there is nothing to point at.
+    """Mark best and second best; mark nothing if all are best.
 
     Examples
     --------
-    >>> from spanforest.paper._paper import marks
+    >>> from spanforest.paper._published import marks
     >>> marks([2, 1, None, 3]), marks([1, 1])
     (['second', 'best', '', ''], ['', ''])
     """
@@ -209,13 +136,14 @@ def _parse(cell: str) -> PublishedScore:
 
 def _block(text: str) -> Mapping[tuple[str, str], PublishedScore]:
     scores = {}
-    for line in text.split("\n")[1:-1]:
+    for line in text.strip().split("\n"):
         dataset, *cells = line.split()
         for method, cell in zip(PAPER_METHODS, cells, strict=True):
             scores[dataset, method] = _parse(cell)
     return MappingProxyType(scores)
 
 
+# By measure, then by data set and method.
 TABLE_2: Mapping[str, Mapping[tuple[str, str], PublishedScore]] = MappingProxyType(
     {
         "microlabel_accuracy": _block(_MICROLABEL_ACCURACY),
@@ -225,31 +153,20 @@ TABLE_2: Mapping[str, Mapping[tuple[str, str], PublishedScore]] = MappingProxyTy
 )
 
 
-def _counts(*counts: int) -> Mapping[str, int]:
-    return MappingProxyType(dict(zip(PAPER_METHODS, counts, strict=True)))
-
-
-TOP2: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {
-        "microlabel_accuracy": _counts(4, 0, 2, 2, 5, 9),
-        "multilabel_accuracy": _counts(5, 2, 2, 2, 6, 8),
-        "microlabel_f1": _counts(2, 4, 5, 0, 3, 7),
-    }
-)
-
-
 def published_top2(measure: str, datasets: Iterable[str]) -> dict[str, int]:
     """Count @Top2 of the paper's methods from its cells, on some data sets.
 
-    On all ten these are the counts that the paper prints. Data sets that it does not
-    have are ignored.
+    On all ten data sets these are the counts that the paper prints. Data sets that are
+    not in the paper are ignored. A measure that is not in the paper has no counts.
 
     Examples
     --------
-    >>> from spanforest.paper._paper import published_top2
+    >>> from spanforest.paper._published import published_top2
     >>> published_top2("microlabel_f1", ["emotions", "yeast"])
     {'svm': 0, 'bagging': 1, 'adaboost': 2, 'mtl': 0, 'mmcrf': 0, 'mam': 1}
     """
+    if measure not in TABLE_2:
+        return {}
     counts = dict.fromkeys(PAPER_METHODS, 0)
     for dataset in TABLE_1.keys() & set(datasets):
         line = [TABLE_2[measure][dataset, method].mean for method in PAPER_METHODS]
