@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from strategies import problems, random_graph
 
 from spanforest import _compiled, branch_and_bound, inference
+from spanforest._compiled import StoppingRule
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
@@ -291,6 +292,16 @@ def as_messages(factors, alive, rng):
     return rng.normal(size=counts[factors.graph.edges[free]].sum())
 
 
+def bound_part(part, stop, messages):
+    """Score, bound and sweeps of a part, then its labelling and the caps of values."""
+    labels = np.zeros(len(part.n_values), dtype=np.intp)
+    caps = np.empty(part.n_values.sum())
+    numbers = _compiled.bound_part(
+        part.scores, part.graph, stop, messages, labels, caps
+    )
+    return numbers, labels, caps
+
+
 @given(problem=loopy_problems, seed=st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=100)
 def test_a_part_has_the_scores_of_the_whole(problem, seed):
@@ -298,13 +309,12 @@ def test_a_part_has_the_scores_of_the_whole(problem, seed):
     alive = some_alive(factors, np.random.default_rng(seed))
     within = labellings_within(factors, alive)
     for row in scores:
-        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
+        part = _compiled.restrict(row, factors.arrays, alive)
         values = np.empty(len(within))
-        _compiled.score_all(part, left, values)
+        _compiled.score_all(part.scores, part.graph, values)
         tiled = np.tile(row, (len(within), 1))
-        assert_allclose(
-            values + constant, score_labels(factors, tiled, within), atol=1e-9
-        )
+        truth = score_labels(factors, tiled, within)
+        assert_allclose(values + part.constant, truth, atol=1e-9)
 
 
 @given(
@@ -324,20 +334,20 @@ def test_no_labelling_of_a_part_exceeds_its_bound_nor_its_values_caps(
     if len(within) == 1:
         return
     for row in scores:
-        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
-        messages = as_messages(factors, alive, rng)  # as if from an earlier part
-        labels = np.zeros(len(left.label), dtype=np.intp)
-        caps = np.empty(left.label["n_values"].sum())
-        stop = n_sweeps, target - constant, 0.0
-        score, bound, _ = _compiled.bound_part(part, left, stop, messages, labels, caps)
+        part = _compiled.restrict(row, factors.arrays, alive)
+        messages = _compiled.message_buffers(part.graph)
+        messages.sent[:] = as_messages(factors, alive, rng)  # as if from a part before
+        stop = StoppingRule(n_sweeps, target - part.constant, 0.0)
+        (score, bound, _), labels, caps = bound_part(part, stop, messages)
         truth = score_labels(factors, np.tile(row, (len(within), 1)), within)
-        assert bound + constant >= truth.max() - 1e-9
-        assert score == pytest.approx(_compiled.labelling_score(part, left, labels))
+        assert bound + part.constant >= truth.max() - 1e-9
+        own = _compiled.labelling_score(part.scores, part.graph, labels)
+        assert score == pytest.approx(own)
         counts = np.add.reduceat(alive.astype(int), factors.value_start)
         is_free = alive & np.repeat(counts > 1, factors.n_values)
         cells = factors.value_start + within
         best = [truth[(cells == c).any(axis=1)].max() for c in np.flatnonzero(is_free)]
-        assert (caps + constant >= np.array(best) - 1e-9).all()
+        assert (caps + part.constant >= np.array(best) - 1e-9).all()
 
 
 def test_the_caps_of_the_best_values_meet_the_maximum_on_a_tree():
@@ -345,16 +355,14 @@ def test_the_caps_of_the_best_values_meet_the_maximum_on_a_tree():
     factors = FactorGraph(LabelGraph(5, [(0, 1), (1, 2), (1, 3), (3, 4)]), [3] * 5)
     scores = rng.normal(size=(1, factors.n_cells))
     everything = np.ones(15, dtype=bool)
-    part, left, constant = _compiled.restrict(scores[0], factors.arrays, everything)
-    labels, caps = np.zeros(5, dtype=np.intp), np.empty(15)
-    messages = np.zeros(factors.n_messages)
-    stop = 200, -np.inf, 0.0
-    _compiled.bound_part(part, left, stop, messages, labels, caps)
+    part = _compiled.restrict(scores[0], factors.arrays, everything)
+    messages = _compiled.message_buffers(part.graph)
+    _, _, caps = bound_part(part, StoppingRule(200, -np.inf, 0.0), messages)
     truth = np.concatenate(inference.max_marginals(factors, scores), axis=1)[0]
-    assert (caps + constant >= truth - 1e-9).all()
+    assert (caps + part.constant >= truth - 1e-9).all()
     is_best = np.isclose(truth, truth.max())
     assert is_best.sum() == 5
-    assert_allclose((caps + constant)[is_best], truth.max())
+    assert_allclose((caps + part.constant)[is_best], truth.max())
 
 
 def test_messages_keep_their_edges_when_a_part_gets_smaller():
@@ -389,11 +397,10 @@ def test_a_part_that_begins_with_messages_needs_fewer_sweeps():
     row = rng.normal(size=factors.n_cells) * 0.2
     row[-60:] *= 20
     everything = np.ones(60, dtype=bool)
-    part, left, _ = _compiled.restrict(row, factors.arrays, everything)
-    labels, caps = np.zeros(30, dtype=np.intp), np.empty(60)
-    stop = 200, -np.inf, 0.0
-    messages = np.zeros(factors.n_messages)
-    _, bound, cold = _compiled.bound_part(part, left, stop, messages, labels, caps)
-    _, again, warm = _compiled.bound_part(part, left, stop, messages, labels, caps)
+    part = _compiled.restrict(row, factors.arrays, everything)
+    stop = StoppingRule(200, -np.inf, 0.0)
+    messages = _compiled.message_buffers(part.graph)
+    (_, bound, cold), _, _ = bound_part(part, stop, messages)
+    (_, again, warm), _, _ = bound_part(part, stop, messages)
     assert warm < cold
     assert again <= bound + 1e-9

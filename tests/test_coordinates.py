@@ -87,7 +87,7 @@ def test_contracting_undoes_expanding(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=coordinates.n)
     found = np.empty(coordinates.n)
-    _compiled._contract(coordinates.arrays, coordinates.expand([values])[0], found)
+    _compiled.contract(coordinates.arrays, coordinates.expand([values])[0], found)
     assert_allclose(found, values, atol=1e-13)
 
 

@@ -507,7 +507,7 @@ def test_products_of_a_rounded_kernel_end_at_the_gap_of_the_kernel_itself():
     form = kernel_form_with_copy(task)
     found = solve(form, task.problem, np.random.default_rng(0), tol=1e-2)
     assert found.converged
-    assert form.multiplied is not form.data
+    assert form.epoch_data is not form.data
     K = form.data + 1.0
     scores = K @ found.weights
     primal = primal_value(task, scores, (scores * found.weights).sum())
@@ -524,7 +524,7 @@ def test_products_become_exact_where_rounding_keeps_the_gap_open():
     rng = np.random.default_rng(0)
     found = solve(form, task.problem, rng, tol=1e-3, max_iter=5000)
     assert found.converged
-    assert form.multiplied is form.data
+    assert form.epoch_data is form.data
 
 
 def test_a_path_over_a_rounded_kernel_has_true_gaps_also_after_it_became_exact():
@@ -929,9 +929,9 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
 def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
     rng = np.random.default_rng(seed)
     value, A, once, twice = np.zeros((4, 5))
-    acceleration = Acceleration([value])
+    acceleration = Acceleration()
     for kappa in kappas:
-        acceleration.advance(kappa)
+        acceleration.advance(kappa, [value])
         change = rng.normal(size=5)
         A = A + change
         value += acceleration.scale * change  # as an epoch does

@@ -280,11 +280,11 @@ def test_a_path_makes_fewer_passes_than_fits_from_scratch(monkeypatch):
     passes = []
 
     def counted(*args, **options):
-        found = solver.solve(*args, **options)
-        passes.append(found.n_iter)
-        return found
+        for solution in solver.solve_path(*args, **options):
+            passes.append(solution.n_iter)
+            yield solution
 
-    monkeypatch.setattr(_training, "solve", counted)
+    monkeypatch.setattr(_training, "solve_path", counted)
     Cs = [0.3, 1.0, 3.0, 10.0]
     options = {"cv": [(range(60), range(60))], "n_estimators_search": 1}
     tuned(Cs=Cs, n_estimators=1, **options).fit(X, Y)

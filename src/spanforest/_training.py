@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from spanforest._blas import single_blas_thread
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.losses import find_loss
-from spanforest.solver import KernelForm, Problem, Solution, linear_form, solve
+from spanforest.solver import (
+    Form,
+    KernelForm,
+    Problem,
+    Solution,
+    linear_form,
+    solve_path,
+)
 
 SINGLE_SUFFICES = 1e-4  # tolerances from here on are far above float32's rounding
 LARGEST_COPY = 2**30  # bytes
@@ -117,40 +122,18 @@ def learn_path(
     Cs: Iterable[float],
     watch: Callable[[int, float], None] | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solution for every C, each found from where the one before it ended.
-
-    Give the C in ascending order: dual variables that are feasible for one C are so for
-    a larger C', times any factor from 1 to C'/C. The start is the latest of them times
-    the factor that is best for the smoothed ones, whose objective is at hand.
-    """
+    """Yield the solution for every C, in ascending order: see `solve_path`."""
     ends = factors.arrays.factor
     loss = find_loss(settings.loss)(ends["first"], ends["second"])
     problem = Problem(factors, loss, data.Y, settings.C)
-    make_form = linear_form
     if data.is_kernel:
-        make_form = partial(KernelForm, rounded=data.rounded)
-    form = make_form(data.basis, problem.coordinates, settings.fit_intercept)
-    found, previous = None, 0.0
-    for C in Cs:
-        with single_blas_thread():
-            if found is not None:
-                # the dual objective along the ray, D(f) = f <loss, mu> - ½ f² ‖w‖², is
-                # highest where f is <loss, mu> / ‖w‖²
-                squared_norm = form.squared_norm()
-                peak = np.inf
-                if squared_norm > 0.0:
-                    peak = found.dual_objective / squared_norm + 0.5
-                form.restart(min(C / previous, max(peak, 1.0)))
-            found = solve(
-                form,
-                problem._replace(C=C),
-                rng,
-                tol=settings.tol,
-                max_iter=settings.max_iter,
-                watch=watch,
-            )
-        previous = C
-        yield found
+        form: Form = KernelForm(
+            data.basis, problem.coordinates, settings.fit_intercept, data.rounded
+        )
+    else:
+        form = linear_form(data.basis, problem.coordinates, settings.fit_intercept)
+    tol, max_iter = settings.tol, settings.max_iter
+    return solve_path(form, problem, Cs, rng, tol=tol, max_iter=max_iter, watch=watch)
 
 
 def factors_for(data: TrainingSet, graph: LabelGraph) -> FactorGraph:

@@ -13,7 +13,6 @@ a bound above the worst labelling of the list.
 from __future__ import annotations
 
 import heapq
-import math
 import time
 from bisect import bisect_right
 from itertools import count
@@ -256,32 +255,6 @@ class _Part(NamedTuple):
     finding: _Finding | None  # None as long as nobody has looked
 
 
-class _Rest(NamedTuple):
-    """A part as a problem of its own, over the labels that are still free."""
-
-    scores: NDArray[np.float64]
-    arrays: _compiled.FactorArrays
-    constant: float  # score of what is decided
-
-    @property
-    def n_values(self) -> NDArray[np.intp]:
-        return self.arrays.label["n_values"]
-
-    @property
-    def n_labellings(self) -> int:
-        return math.prod(self.n_values.tolist())
-
-    @property
-    def n_edges(self) -> int:
-        return len(self.arrays.incident) // 2
-
-    @property
-    def n_messages(self) -> int:
-        edges = self.arrays.factor[: self.n_edges]
-        ends = self.n_values[edges["first"]], self.n_values[edges["second"]]
-        return int(np.sum(ends))
-
-
 def _search(
     factors: FactorGraph,
     scores: NDArray[np.float64],
@@ -324,7 +297,7 @@ class _Search:
         self.budget = budget
         self.parts: list[_Part] = []
         self._age = count()
-        self._least_slack = _compiled.rounding(scores, factors.arrays)
+        self._least_slack = _compiled.least_slack(scores, factors.arrays)
 
     def target(self, bound: float) -> float:
         """Return up to what score labellings are of no interest, rounding included."""
@@ -355,25 +328,29 @@ class _Search:
 
         Where values were dropped that decide a label, it is to be looked at once more.
         """
-        rest = _Rest(*_compiled.restrict(self.scores, self.arrays, part.alive))
+        rest = _compiled.restrict(self.scores, self.arrays, part.alive)
         self.budget.spend(len(self.arrays.incident) // 2)
         if rest.n_labellings <= SMALL_PART:
             self._try_all(part, rest)
             return
-        messages = np.zeros(rest.n_messages)
+        messages = _compiled.message_buffers(rest.graph)
         if part.earlier is not None:
-            _compiled.carry_messages(self.arrays, *part.earlier, part.alive, messages)
+            alive, sent = part.earlier
+            _compiled.carry_messages(
+                self.arrays, alive, sent, part.alive, messages.sent
+            )
         bound = -part.minus_bound
         labels = np.zeros(len(rest.n_values), dtype=np.intp)
         caps = np.empty(rest.n_values.sum())
-        stop = CERTIFYING_SWEEPS, self.target(bound) - rest.constant, PATIENCE
-        score, found, n_sweeps = _compiled.bound_part(
-            rest.scores, rest.arrays, stop, messages, labels, caps
+        target = self.target(bound) - rest.constant
+        stop = _compiled.StoppingRule(CERTIFYING_SWEEPS, target, PATIENCE)
+        score, own_bound, n_sweeps = _compiled.bound_part(
+            rest.scores, rest.graph, stop, messages, labels, caps
         )
         self.budget.spend(n_sweeps * rest.n_edges)
         whole = self._list(part, labels)
 
-        bound = min(bound, found + rest.constant)
+        bound = min(bound, own_bound + rest.constant)
         counts = self._counts(part.alive)
         is_free = part.alive & (counts > 1)[self.label_of]
         all_caps = np.where(part.alive, bound, -np.inf)
@@ -381,10 +358,10 @@ class _Search:
         kept = self._counts(all_caps > self.target(bound))
         if kept.min() == 0:
             return
-        is_best = found - score <= self.slack(bound)
+        is_best = own_bound - score <= self.slack(bound)
         again = part._replace(
             minus_bound=-bound,
-            earlier=_Messages(part.alive, messages),
+            earlier=_Messages(part.alive, messages.sent),
             finding=_Finding(whole, bool(is_best), all_caps),
         )
         if (kept > 1).sum() < len(labels):
@@ -441,9 +418,9 @@ class _Search:
         doubts[self.start + labels] = -np.inf
         return int(self.label_of[np.argmax(doubts)])
 
-    def _try_all(self, part: _Part, rest: _Rest) -> None:
+    def _try_all(self, part: _Part, rest: _compiled.Subproblem) -> None:
         values = np.empty(rest.n_labellings)
-        _compiled.score_all(rest.scores, rest.arrays, values)
+        _compiled.score_all(rest.scores, rest.graph, values)
         self.budget.spend(len(values) * rest.n_edges * SCORE_COST)
         for place in np.argsort(-values, kind="stable")[: self.best.k]:
             if values[place] + rest.constant <= self.best.threshold:

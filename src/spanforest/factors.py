@@ -127,11 +127,6 @@ class FactorGraph:
         return math.prod(self.n_values.tolist())
 
     @property
-    def n_messages(self) -> int:
-        """Number of message entries: one per edge, end and value of that end."""
-        return int(self.n_values[self.graph.edges].sum())
-
-    @property
     def value_start(self) -> NDArray[np.intp]:
         """Where each label's values start when all values lie in a row."""
         return self.arrays.label["start"]
@@ -145,13 +140,23 @@ class FactorGraph:
         picked[:, :n_edges] += Y[:, factor["second"][:n_edges]]
         return picked.astype(np.int32)
 
-    def places_of(self, part: FactorGraph) -> NDArray[np.intp]:
-        """Return where the cells of `part`, some factors of this graph, stand here."""
-        here, there = self.arrays.factor, part.arrays.factor
-        offset = {(int(f["first"]), int(f["second"])): int(f["offset"]) for f in here}
-        starts = np.array([offset[int(f["first"]), int(f["second"])] for f in there])
-        moved = starts - there["offset"]
-        return np.arange(part.n_cells) + np.repeat(moved, there["n_cells"])
+    def places_of(self, member: FactorGraph) -> NDArray[np.intp]:
+        """Return where the cells of `member`, which has some of these factors, are."""
+        here, there = self.arrays.factor, member.arrays.factor
+        keys, wanted = self._keys(here), self._keys(there)
+        order = np.argsort(keys)
+        at = order[np.searchsorted(keys, wanted, sorter=order) % len(order)]
+        if not np.array_equal(keys[at], wanted):
+            raise ValueError(
+                "places_of expects a graph whose factors are all factors of this one; "
+                "got others as well. Pass a member of consensus_factors."
+            )
+        moved = here["offset"][at] - there["offset"]
+        return np.arange(member.n_cells) + np.repeat(moved, there["n_cells"])
+
+    def _keys(self, factor: NDArray[np.void]) -> NDArray[np.intp]:
+        """Return a number for every factor, by which its labels can be found."""
+        return factor["first"] * (self.n_labels + 1) + factor["second"] + 1
 
     @cached_property
     def arrays(self) -> FactorArrays:

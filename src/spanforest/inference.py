@@ -122,9 +122,8 @@ def tree_reweighted(
     scores = _as_scores(factors, scores)
     labels, score = _empty_result(factors, len(scores))
     bound = np.empty_like(score)
-    messages = np.empty(factors.n_messages)
     _compiled.tree_reweighted_rows(
-        scores, factors.arrays, max_sweeps, messages, labels, score, bound
+        scores, factors.arrays, max_sweeps, labels, score, bound
     )
     return Decoding(labels, score, bound)
 
@@ -169,11 +168,8 @@ def max_product(
     labels, change = _empty_result(factors, len(scores))
     if n_sweeps is None:
         n_sweeps = factors.graph.diameter
-    messages = np.empty(factors.n_messages)
-    schedule = (int(n_sweeps), float(damping))
-    _compiled.max_product_rows(
-        scores, factors.arrays, schedule, messages, labels, change
-    )
+    schedule = _compiled.Schedule(int(n_sweeps), float(damping))
+    _compiled.max_product_rows(scores, factors.arrays, schedule, labels, change)
     score = score_labels(factors, scores, labels)
     converged = change <= 1e-9 * np.abs(scores).max(axis=1, initial=0.0)
     return Decoding(labels, score, np.full_like(score, np.inf)), converged

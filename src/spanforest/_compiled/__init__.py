@@ -1,0 +1,107 @@
+"""Compiled routines, by topic: inference on factor graphs, and passes of the solver.
+
+They take and return arrays and named tuples of arrays (`g` is always a `FactorArrays`),
+draw no random numbers and check nothing: the layers above do that. Hot loops read
+arrays into local names first. `docs/notation.rst` lists what single letters mean.
+
+Numba stores compiled code on disk and compiles a routine anew when its own file has
+changed. It does not see changes in the other files that the routine calls. Therefore
+every file of this package ends with a stamp, a digest of the whole package: a change
+anywhere changes every file. ``make stamp`` rewrites the stamps, the targets that run or
+build the package do so first, and a test fails if a stamp is not current.
+"""
+
+from spanforest._compiled.cells import FORBIDDEN, labelling_score
+from spanforest._compiled.certificates import expected_loss, hinge_rows
+from spanforest._compiled.coordinates import contract, expand_rows, squared_norm
+from spanforest._compiled.enumeration import (
+    FEW_LABELLINGS,
+    exhaustive_rows,
+    flip_margins,
+    score_all,
+)
+from spanforest._compiled.forests import (
+    forest_max_marginals,
+    forest_max_sum,
+    forest_max_sums,
+    walk_buffers,
+)
+from spanforest._compiled.k_best import forest_k_best_rows
+from spanforest._compiled.messages import (
+    CERTIFYING_SWEEPS,
+    TIGHT,
+    Messages,
+    least_slack,
+    max_product_rows,
+    message_buffers,
+    tree_reweighted_rows,
+)
+from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
+from spanforest._compiled.products import (
+    add_products,
+    room_for_products,
+    row_products,
+    worst_pairs,
+)
+from spanforest._compiled.records import (
+    DenseRows,
+    FactorArrays,
+    LossArrays,
+    ProblemArrays,
+    Schedule,
+    SparseRows,
+    State,
+    StoppingRule,
+    Subproblem,
+)
+from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
+from spanforest._compiled.visits import add_loss
+
+__all__ = [
+    "CERTIFYING_SWEEPS",
+    "FEW_LABELLINGS",
+    "FORBIDDEN",
+    "TIGHT",
+    "DenseRows",
+    "FactorArrays",
+    "LossArrays",
+    "Messages",
+    "ProblemArrays",
+    "Schedule",
+    "SparseRows",
+    "State",
+    "StoppingRule",
+    "Subproblem",
+    "add_loss",
+    "add_products",
+    "bound_part",
+    "carry_messages",
+    "contract",
+    "dense_pass",
+    "exhaustive_rows",
+    "expand_rows",
+    "expected_loss",
+    "flip_margins",
+    "forest_k_best_rows",
+    "forest_max_marginals",
+    "forest_max_sum",
+    "forest_max_sums",
+    "hinge_rows",
+    "kernel_pass",
+    "labelling_score",
+    "least_slack",
+    "max_product_rows",
+    "message_buffers",
+    "restrict",
+    "room_for_products",
+    "row_products",
+    "score_all",
+    "sparse_pass",
+    "squared_norm",
+    "tree_reweighted_rows",
+    "walk_buffers",
+    "worst_pairs",
+]
+
+
+# stamp: 2489efb756fd2f51
