@@ -1,0 +1,206 @@
+"""Forms: whichever way scores are computed, the iterates are the same."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from training_tasks import (
+    FOREST,
+    FORMS,
+    TREE,
+    TRIANGLE,
+    Task,
+    best_original_dual,
+    forest_tasks,
+    make_task,
+    primal_value,
+)
+
+from spanforest import solver
+from spanforest.factors import FactorGraph
+from spanforest.solver import (
+    DenseForm,
+    KernelForm,
+    SparseForm,
+    linear_form,
+    solve,
+)
+
+N_EPOCHS = 8
+
+
+class Iterate(NamedTuple):
+    """What must not depend on the form."""
+
+    explicit: np.ndarray  # W, with the intercept's row
+    dual_objective: float
+    gaps: np.ndarray
+
+
+def iterate(form, graph, intercept, n=100):
+    task = make_task(graph, [2, 3, 2], n=n, intercept=intercept)
+    found = task.solve(form, tol=1e-12, max_iter=N_EPOCHS)
+    W = task.X.T @ found.weights if form is KernelForm else found.weights
+    W = np.vstack([W, found.intercept])
+    return Iterate(W, found.dual_objective, found.gaps)
+
+
+def assert_same_iterate(found, expected):
+    assert_allclose(found.explicit, expected.explicit, atol=1e-8)
+    assert_allclose(found.dual_objective, expected.dual_objective)
+    assert_allclose(found.gaps[-1], expected.gaps[-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("graph", [TREE, FOREST, TRIANGLE])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_all_forms_walk_the_same_iterates(graph, intercept):
+    kernel, dense, csr = (iterate(form, graph, intercept) for form in FORMS)
+    assert np.abs(kernel.explicit).max() > 0.1
+    assert_same_iterate(dense, kernel)
+    assert_same_iterate(csr, kernel)
+
+
+@pytest.mark.parametrize("form", [KernelForm, DenseForm])
+@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
+def test_block_sizes_do_not_change_the_iterates(graph, form, monkeypatch):
+    expected = iterate(form, graph, intercept=True)
+    for size in (1, 4, 7, 1000):
+        monkeypatch.setattr(solver, "BLOCK_SIZE", size)
+        assert_same_iterate(iterate(form, graph, intercept=True), expected)
+
+
+@given(forest_tasks)
+@settings(deadline=None, max_examples=30)
+def test_all_forms_reach_the_same_objective(task):
+    bounds = []
+    for form in FORMS:
+        found = task.solve(form, tol=1e-4, max_iter=1000)
+        slack = 1e-9 * (1.0 + abs(found.dual_objective))
+        bounds.append(
+            (found.dual_objective - slack, found.dual_objective + found.gap + slack)
+        )
+    lower, upper = np.array(bounds).T
+    assert lower.max() <= upper.min()  # every interval holds the one optimum
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_float32_data_end_at_a_gap_that_holds_in_float64(form):
+    exact = make_task(TREE, [2, 3, 2], n=60, intercept=True)
+    single = exact._replace(X=exact.X.astype(np.float32))
+    found = single.solve(form, tol=1e-2)
+    assert found.converged
+    assert found.weights.dtype == np.float64
+    best = exact.solve(KernelForm, tol=1e-4, max_iter=1000)
+    assert found.dual_objective <= best.dual_objective + best.gap
+    assert found.dual_objective + found.gap >= best.dual_objective
+    if form is KernelForm:
+        scores = single.X.astype(float) @ (single.X.T.astype(float) @ found.weights)
+        squared_norm = ((scores + found.intercept) * found.weights).sum()
+    else:
+        scores = single.X.astype(float) @ found.weights
+        squared_norm = (found.weights**2).sum() + (found.intercept**2).sum()
+    primal = primal_value(exact, scores + found.intercept, squared_norm)
+    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-5)
+
+
+def kernel_form_with_copy(task):
+    K = task.X @ task.X.T
+    copy = K.astype(np.float32)
+    return KernelForm(K, task.problem.coordinates, task.fit_intercept, copy)
+
+
+def test_products_of_a_rounded_kernel_end_at_the_gap_of_the_kernel_itself():
+    task = make_task(TREE, [2, 3, 2], n=60, intercept=True)
+    form = kernel_form_with_copy(task)
+    found = solve(form, task.problem, np.random.default_rng(0), tol=1e-2)
+    assert found.converged
+    assert form.epoch_data is not form.data
+    K = form.data + 1.0
+    scores = K @ found.weights
+    primal = primal_value(task, scores, (scores * found.weights).sum())
+    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-9)
+
+
+def test_products_become_exact_where_rounding_keeps_the_gap_open():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 8))  # independent rows: any labels can be learned
+    Y = rng.integers(2, size=(6, 3))
+    # at this price a violation of 1e-9 is much, and single precision has 1e-7
+    task = Task(FactorGraph(TREE, [2, 2, 2]), "edge", X, Y, C=1e6)
+    form = kernel_form_with_copy(task)
+    rng = np.random.default_rng(0)
+    found = solve(form, task.problem, rng, tol=1e-3, max_iter=5000)
+    assert found.converged
+    assert form.epoch_data is form.data
+
+
+def test_a_path_over_a_rounded_kernel_has_true_gaps_also_after_it_became_exact():
+    task = make_task(TREE, [2, 2, 2], n=30, intercept=True)
+    form = kernel_form_with_copy(task)
+    K, factor = form.data + 1.0, 1.0
+    for C in (0.1, 10.0, 1e5):
+        form.restart(factor)
+        problem = task.problem._replace(C=C)
+        found = solve(form, problem, np.random.default_rng(0), tol=1e-3, max_iter=3000)
+        scores = K @ found.weights
+        squared_norm = (scores * found.weights).sum()
+        primal = primal_value(task._replace(C=C), scores, squared_norm)
+        assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-6)
+        factor = 10.0
+
+
+def test_csr_matrices_are_as_good_as_csr_arrays():
+    task = make_task(TREE, [2, 2, 2], n=20)
+    expected = task.solve(SparseForm, max_iter=2)
+    for kind in (sparse.csr_array, sparse.csr_matrix):
+        form = linear_form(kind(task.X), task.problem.coordinates)
+        assert isinstance(form, SparseForm)
+        found = solve(form, task.problem, np.random.default_rng(0), max_iter=2)
+        assert_array_equal(found.weights, expected.weights)
+
+
+def test_rows_without_entries_and_columns_without_rows_do_no_harm():
+    task = make_task(TREE, [2, 2, 2], n=10, intercept=True)
+    X = task.X.copy()
+    X[3], X[:, 1] = 0.0, 0.0
+    task = task._replace(X=X)
+    for form in FORMS:
+        found = task.solve(form, tol=1e-6, max_iter=5000)
+        assert_allclose(found.dual_objective, best_original_dual(task), rtol=1e-5)
+        if form is not KernelForm:
+            assert_array_equal(found.weights[1], 0.0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_a_restart_for_another_price_of_slack_ends_at_its_optimum(form, factor):
+    task = make_task(TREE, [2, 2, 3], n=40, intercept=True)
+    other = task._replace(C=factor * task.C)
+    warm = task.form(form)
+    solve(warm, task.problem, np.random.default_rng(0), tol=1e-3, max_iter=2000)
+    warm.restart(factor)
+
+    again = solve(
+        warm, other.problem, np.random.default_rng(0), tol=1e-4, max_iter=2000
+    )
+
+    cold = other.solve(form, tol=1e-4, max_iter=2000)
+    assert again.converged
+    assert_allclose(again.dual_objective, cold.dual_objective, rtol=2e-4)
+    scores = warm.scores(np.arange(len(task.X)))
+    primal = primal_value(other, scores, warm.squared_norm())
+    assert_allclose(primal - again.dual_objective, again.gap, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_reading_scores_changes_nothing(form):
+    task = make_task(TREE, [2, 3, 2], n=30, intercept=True)
+    one = task.form(form)
+    solve(one, task.problem, np.random.default_rng(0), tol=0, max_iter=3)
+    one.weights *= 2.0  # so that the norms of the solver are not those of the weights
+    before = one.squared_norm()
+    assert_array_equal(one.scores(slice(0, 30)), one.scores(slice(0, 30)))
+    assert one.squared_norm() == before
