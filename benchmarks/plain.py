@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from spanforest._compiled import forest_max_sum, walk_buffers
+from spanforest._compiled.forests import forest_max_sum, walk_buffers
 
 BLOCK_SIZE = 64
 

@@ -12,6 +12,7 @@ from strategies import problems, random_graph
 
 from spanforest import _compiled, branch_and_bound, inference
 from spanforest._compiled import StoppingRule
+from spanforest._compiled.cells import FORBIDDEN
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
@@ -128,7 +129,7 @@ def test_tiny_scores_are_searched_to_the_end():
     assert_allclose(found.score, exhaustive_search(factors, scores).score, rtol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", [_compiled.FORBIDDEN, -1e9])
+@pytest.mark.parametrize("penalty", [FORBIDDEN, -1e9])
 def test_a_penalty_that_nobody_pays_does_not_blur_a_proof(penalty):
     factors, scores = random_problem(13, 2, seed=1)
     scores *= 1e-3

@@ -1,5 +1,6 @@
-"""The compiled package: every file carries a stamp, so that no caller goes stale."""
+"""The compiled package: stamps that keep callers from going stale, and its notation."""
 
+import ast
 import importlib.util
 import os
 import re
@@ -45,6 +46,28 @@ def test_a_change_in_one_file_changes_the_stamp_of_every_file(tmp_path):
     stamp(tmp_path)
     assert other.read_text() != before
     assert one.read_text().count("# stamp: ") == 1
+
+
+def routines():
+    """The syntax tree of every function of the package, by its name."""
+    for path in load_tool().PACKAGE.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                yield f"{path.stem}.{node.name}", node
+
+
+def test_every_single_letter_has_a_meaning_in_the_notation():
+    notation = (TOOL.parents[1] / "docs" / "notation.rst").read_text("utf-8")
+    letters = set(re.findall(r"``(\w)``", notation)) | {"_"}
+    for name, routine in routines():
+        names = {node.arg for node in ast.walk(routine) if isinstance(node, ast.arg)}
+        names |= {node.id for node in ast.walk(routine) if isinstance(node, ast.Name)}
+        assert {one for one in names if len(one) == 1} <= letters, name
+
+
+def test_no_routine_has_more_than_seven_parameters():
+    for name, routine in routines():
+        assert len(routine.args.args) <= 7, name
 
 
 CALLEE = """

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from spanforest import _compiled
+from spanforest._compiled.coordinates import contract
+from spanforest._compiled.products import add_products, room_for_products, row_products
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.graphs import LabelGraph
 
@@ -87,7 +88,7 @@ def test_contracting_undoes_expanding(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=coordinates.n)
     found = np.empty(coordinates.n)
-    _compiled.contract(coordinates.arrays, coordinates.expand([values])[0], found)
+    contract(coordinates.arrays, coordinates.expand([values])[0], found)
     assert_allclose(found, values, atol=1e-13)
 
 
@@ -108,9 +109,9 @@ def test_products_of_rows_are_those_of_numpy(dtype, n_rows, n_columns, n_terms, 
     data = rng.normal(size=(12, n_terms)).astype(dtype)
     others = rng.normal(size=(n_columns, n_terms)).astype(dtype)
     rows = rng.permutation(12)[:n_rows]
-    products = _compiled.room_for_products(n_rows, n_columns)
+    products = room_for_products(n_rows, n_columns)
 
-    _compiled.row_products(data, rows, others, products)
+    row_products(data, rows, others, products)
 
     found = products[:n_rows, :n_columns]
     size = np.abs(data[rows]) @ np.abs(others).T
@@ -130,7 +131,7 @@ def test_sums_of_rows_are_those_of_numpy(n_rows, n_columns, n_terms, seed):
     weights = rng.normal(size=(n_columns, n_terms))
     expected = weights + change[:n_rows].T @ data[rows]
 
-    _compiled.add_products(data, rows, change, weights)
+    add_products(data, rows, change, weights)
 
     assert_allclose(weights, expected, atol=1e-12)
 

@@ -661,7 +661,7 @@ def test_factors_need_as_many_numbers_of_values_as_labels():
 def test_a_part_with_a_foreign_factor_has_no_place():
     whole = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
     part = FactorGraph(LabelGraph(3, [(1, 2)]), [2, 2, 2])
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="factors are all factors of this one"):
         whole.places_of(part)
 
 

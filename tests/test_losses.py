@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
-from spanforest import _compiled
+from spanforest._compiled.visits import add_loss
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.losses import LOSSES, FactorLoss, edge_loss, find_loss, hamming_loss
@@ -53,7 +53,7 @@ def compiled_tables(factors, loss, y, scores):
     loss_arrays = compiled_problem(problem).loss
     scores = scores.copy()
     true_cells = factors.cells([y])[0].astype(np.int64)
-    _compiled.add_loss(scores, factors.arrays, true_cells, loss_arrays)
+    add_loss(scores, factors.arrays, true_cells, loss_arrays)
     return scores
 
 

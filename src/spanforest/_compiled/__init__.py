@@ -11,21 +11,17 @@ anywhere changes every file. ``make stamp`` rewrites the stamps, the targets tha
 build the package do so first, and a test fails if a stamp is not current.
 """
 
-from spanforest._compiled.cells import FORBIDDEN, labelling_score
+# ruff: noqa: F401  (these are the names that the layers above use)
+from spanforest._compiled.cells import labelling_score
 from spanforest._compiled.certificates import expected_loss, hinge_rows
-from spanforest._compiled.coordinates import contract, expand_rows, squared_norm
+from spanforest._compiled.coordinates import expand_rows, squared_norm
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
     exhaustive_rows,
     flip_margins,
     score_all,
 )
-from spanforest._compiled.forests import (
-    forest_max_marginals,
-    forest_max_sum,
-    forest_max_sums,
-    walk_buffers,
-)
+from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
@@ -37,12 +33,7 @@ from spanforest._compiled.messages import (
     tree_reweighted_rows,
 )
 from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
-from spanforest._compiled.products import (
-    add_products,
-    room_for_products,
-    row_products,
-    worst_pairs,
-)
+from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
     DenseRows,
     FactorArrays,
@@ -55,53 +46,6 @@ from spanforest._compiled.records import (
     Subproblem,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
-from spanforest._compiled.visits import add_loss
-
-__all__ = [
-    "CERTIFYING_SWEEPS",
-    "FEW_LABELLINGS",
-    "FORBIDDEN",
-    "TIGHT",
-    "DenseRows",
-    "FactorArrays",
-    "LossArrays",
-    "Messages",
-    "ProblemArrays",
-    "Schedule",
-    "SparseRows",
-    "State",
-    "StoppingRule",
-    "Subproblem",
-    "add_loss",
-    "add_products",
-    "bound_part",
-    "carry_messages",
-    "contract",
-    "dense_pass",
-    "exhaustive_rows",
-    "expand_rows",
-    "expected_loss",
-    "flip_margins",
-    "forest_k_best_rows",
-    "forest_max_marginals",
-    "forest_max_sum",
-    "forest_max_sums",
-    "hinge_rows",
-    "kernel_pass",
-    "labelling_score",
-    "least_slack",
-    "max_product_rows",
-    "message_buffers",
-    "restrict",
-    "room_for_products",
-    "row_products",
-    "score_all",
-    "sparse_pass",
-    "squared_norm",
-    "tree_reweighted_rows",
-    "walk_buffers",
-    "worst_pairs",
-]
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

@@ -57,4 +57,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

@@ -65,4 +65,4 @@ def expected_loss(dual_coef, problem):
     return total
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

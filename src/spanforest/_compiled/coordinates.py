@@ -92,4 +92,4 @@ def squared_norm(coordinates, values):
     return total
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

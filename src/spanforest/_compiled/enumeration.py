@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

@@ -151,4 +151,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

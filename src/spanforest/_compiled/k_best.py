@@ -189,4 +189,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

@@ -274,4 +274,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

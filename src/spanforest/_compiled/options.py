@@ -23,4 +23,4 @@ except KeyError:  # this version of Numba does not know the option
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

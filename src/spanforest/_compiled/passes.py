@@ -151,8 +151,8 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 n_changed += 1
         for s in range(indptr[i], indptr[i + 1]):
             value, row = data[s], weights[indices[s]]
-            for m in range(n_changed):
-                row[changed[m]] += value * change[m]
+            for place in range(n_changed):
+                row[changed[place]] += value * change[place]
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

@@ -127,4 +127,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

@@ -116,4 +116,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

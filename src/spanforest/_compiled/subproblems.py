@@ -244,4 +244,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38

@@ -377,4 +377,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 2489efb756fd2f51
+# stamp: a54a284aa1798b38
