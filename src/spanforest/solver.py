@@ -203,7 +203,9 @@ class DenseForm(Form):
     side by side in memory.
     """
 
-    def __init__(self, data, coordinates, fit_intercept=False):
+    def __init__(
+        self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
+    ) -> None:
         super().__init__(data, coordinates, fit_intercept)
         self.weights = np.asfortranarray(self.weights)
         self.epoch_data = data  # what epochs multiply by; certificates use `data`
@@ -232,7 +234,13 @@ class KernelForm(DenseForm):
     <F_i, A_i>, each of the moment when F_i was last noted.
     """
 
-    def __init__(self, data, coordinates, fit_intercept=False, single=None):
+    def __init__(
+        self,
+        data: Any,
+        coordinates: Coordinates,
+        fit_intercept: bool = False,
+        single: NDArray[np.float32] | None = None,
+    ) -> None:
         super().__init__(data, coordinates, fit_intercept)
         self.epoch_data = data if single is None else single
         self._squared_norms = np.zeros(len(data))
