@@ -50,11 +50,11 @@ def test_the_search_reaches_the_exhaustive_maximum_and_proves_it(
     n_labels, n_values, seed, ties, density
 ):
     factors, scores = random_problem(n_labels, n_values, seed, ties, density)
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
-    assert_allclose(found.score, exhaustive_search(factors, scores).score)
-    assert_allclose(found.score, score_labels(factors, scores, found.labels))
-    assert found.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score)
+    assert_allclose(decoding.score, score_labels(factors, scores, decoding.labels))
+    assert decoding.proven.all()
 
 
 def test_the_search_has_something_to_do():
@@ -66,10 +66,10 @@ def test_thirteen_labels_are_beyond_the_trial_of_all_labellings():
     factors, scores = random_problem(13, 2, seed=1)
     assert factors.n_labellings > _compiled.FEW_LABELLINGS
 
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
-    assert found.proven.all()
-    assert_allclose(found.score, exhaustive_search(factors, scores).score)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score)
 
 
 @no_short_cuts()
@@ -78,23 +78,23 @@ def test_within_any_limit_the_score_is_reached_and_the_bound_holds():
     best = exhaustive_search(factors, scores).score
     last = decode_exactly(factors, scores, Limits(n_edges=0))
     for n_edges in (1, 200, 1000, 5000, 10**6):
-        found = decode_exactly(factors, scores, Limits(n_edges=n_edges))
-        assert_allclose(found.score, score_labels(factors, scores, found.labels))
-        assert (found.score <= best + 1e-9).all()
-        assert (found.bound >= best - 1e-9).all()
-        assert (found.score >= last.score - 1e-9).all()
-        assert (found.bound <= last.bound + 1e-9).all()
-        last = found
+        decoding = decode_exactly(factors, scores, Limits(n_edges=n_edges))
+        assert_allclose(decoding.score, score_labels(factors, scores, decoding.labels))
+        assert (decoding.score <= best + 1e-9).all()
+        assert (decoding.bound >= best - 1e-9).all()
+        assert (decoding.score >= last.score - 1e-9).all()
+        assert (decoding.bound <= last.bound + 1e-9).all()
+        last = decoding
     assert last.proven.all()
 
 
 @no_short_cuts()
 def test_no_time_is_a_limit():
     factors, scores = random_problem(10, 2, seed=2)
-    found = decode_exactly(factors, scores, Limits(seconds=1e-9))
+    decoding = decode_exactly(factors, scores, Limits(seconds=1e-9))
     start = tree_reweighted(factors, scores)
-    assert_allclose(found.bound, start.bound)
-    assert not found.proven.all()
+    assert_allclose(decoding.bound, start.bound)
+    assert not decoding.proven.all()
 
 
 @no_short_cuts()
@@ -123,10 +123,10 @@ def test_tiny_scores_are_searched_to_the_end():
     scores *= 1e-11
     assert not tree_reweighted(factors, scores).proven.all()
 
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
-    assert found.proven.all()
-    assert_allclose(found.score, exhaustive_search(factors, scores).score, rtol=1e-9)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score, rtol=1e-9)
 
 
 @pytest.mark.parametrize("penalty", [FORBIDDEN, -1e9])
@@ -135,12 +135,12 @@ def test_a_penalty_that_nobody_pays_does_not_blur_a_proof(penalty):
     scores *= 1e-3
     scores[:, ::17] = penalty
 
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
     best = exhaustive_search(factors, scores).score
     assert (best > -1.0).all()
-    assert found.proven.all()
-    assert_allclose(found.score, best)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, best)
 
 
 def test_large_scores_that_cancel_leave_room_for_rounding():
@@ -149,16 +149,16 @@ def test_large_scores_that_cancel_leave_room_for_rounding():
     scores[:, :4] += 1e6 / 3
     scores[:, 4:8] -= 1e6 / 3
     with no_short_cuts():
-        found = decode_exactly(factors, scores)
-    assert found.proven.all()
-    assert_allclose(found.score, exhaustive_search(factors, scores).score, atol=1e-4)
+        decoding = decode_exactly(factors, scores)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score, atol=1e-4)
 
 
 def test_a_place_that_was_not_filled_is_not_proven():
     labels = np.zeros((2, 3, 4), dtype=int)
     scores = np.array([[2.0, 1.0, -np.inf], [2.0, -np.inf, -np.inf]])
-    found = TopLists(labels, scores, bound=np.array([1.0, -np.inf]))
-    assert found.proven.tolist() == [[True, True, False], [True, False, False]]
+    lists = TopLists(labels, scores, bound=np.array([1.0, -np.inf]))
+    assert lists.proven.tolist() == [[True, True, False], [True, False, False]]
 
 
 def test_a_forest_needs_no_search(monkeypatch):
@@ -177,20 +177,20 @@ def all_labellings(factors, scores):
     return Y, np.sort(values)[::-1]
 
 
-def check_lists(factors, scores, found, k):
+def check_lists(factors, scores, lists, k):
     k = min(k, factors.n_labellings)
-    assert found.labels.shape == (len(scores), k, factors.n_labels)
+    assert lists.labels.shape == (len(scores), k, factors.n_labels)
     for i, row in enumerate(scores):
         _, truth = all_labellings(factors, row)
-        assert_allclose(found.scores[i], truth[:k], atol=1e-9)
+        assert_allclose(lists.scores[i], truth[:k], atol=1e-9)
         tiled = np.tile(row, (k, 1))
         assert_allclose(
-            score_labels(factors, tiled, found.labels[i]), truth[:k], atol=1e-9
+            score_labels(factors, tiled, lists.labels[i]), truth[:k], atol=1e-9
         )
-        assert len({tuple(labels) for labels in found.labels[i]}) == k
+        assert len({tuple(labels) for labels in lists.labels[i]}) == k
         if k < factors.n_labellings:
-            assert found.bound[i] >= truth[k] - 1e-9
-    assert found.proven.all()
+            assert lists.bound[i] >= truth[k] - 1e-9
+    assert lists.proven.all()
 
 
 @given(problem=problems(extra_unary=True), k=st.integers(1, 12))
@@ -227,15 +227,15 @@ def test_so_are_lists_whose_every_part_was_searched(problem, k):
 @no_short_cuts()
 def test_a_search_cut_short_claims_nothing_that_is_not_so(problem, k, n_edges):
     factors, scores = problem
-    found = k_best(factors, scores, k, Limits(n_edges))
+    lists = k_best(factors, scores, k, Limits(n_edges))
     for i, row in enumerate(scores):
         Y, truth = all_labellings(factors, row)
-        listed = {tuple(labels) for labels in found.labels[i]}
+        listed = {tuple(labels) for labels in lists.labels[i]}
         values = score_labels(factors, np.tile(row, (len(Y), 1)), Y)
         outside = [v for y, v in zip(Y, values, strict=True) if tuple(y) not in listed]
-        assert found.bound[i] >= max(outside, default=-np.inf) - 1e-9
-        sure = found.proven[i]
-        assert_allclose(found.scores[i][sure], truth[: len(sure)][sure], atol=1e-9)
+        assert lists.bound[i] >= max(outside, default=-np.inf) - 1e-9
+        sure = lists.proven[i]
+        assert_allclose(lists.scores[i][sure], truth[: len(sure)][sure], atol=1e-9)
 
 
 def test_the_same_search_goes_further_with_a_larger_limit():
@@ -252,11 +252,11 @@ def test_the_same_search_goes_further_with_a_larger_limit():
 @pytest.mark.parametrize("limits", [Limits(seconds=0.0), Limits(n_edges=10_000)])
 def test_a_long_list_is_cut_short_by_a_limit(limits):
     factors, scores = random_problem(30, 2, seed=0)
-    found = k_best(factors, scores[:1], 5000, limits)
-    n_found = np.isfinite(found.scores[0]).sum()
-    assert 0 < n_found < 5000
-    assert (np.diff(found.scores[0, :n_found]) <= 0).all()
-    assert not found.proven[0, n_found:].any()
+    lists = k_best(factors, scores[:1], 5000, limits)
+    n_listed = np.isfinite(lists.scores[0]).sum()
+    assert 0 < n_listed < 5000
+    assert (np.diff(lists.scores[0, :n_listed]) <= 0).all()
+    assert not lists.proven[0, n_listed:].any()
 
 
 def test_a_list_may_be_as_long_as_there_are_labellings():

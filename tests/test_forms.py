@@ -33,7 +33,7 @@ N_EPOCHS = 8
 
 
 class Iterate(NamedTuple):
-    """What must not depend on the form."""
+    """The numbers that must not depend on the form."""
 
     explicit: np.ndarray  # W, with the intercept's row
     dual_objective: float
@@ -42,16 +42,16 @@ class Iterate(NamedTuple):
 
 def iterate(form, graph, intercept, n=100):
     task = make_task(graph, [2, 3, 2], n=n, intercept=intercept)
-    found = task.solve(form, tol=1e-12, max_iter=N_EPOCHS)
-    W = task.X.T @ found.weights if form is KernelForm else found.weights
-    W = np.vstack([W, found.intercept])
-    return Iterate(W, found.dual_objective, found.gaps)
+    solution = task.solve(form, tol=1e-12, max_iter=N_EPOCHS)
+    W = task.X.T @ solution.weights if form is KernelForm else solution.weights
+    W = np.vstack([W, solution.intercept])
+    return Iterate(W, solution.dual_objective, solution.gaps)
 
 
-def assert_same_iterate(found, expected):
-    assert_allclose(found.explicit, expected.explicit, atol=1e-8)
-    assert_allclose(found.dual_objective, expected.dual_objective)
-    assert_allclose(found.gaps[-1], expected.gaps[-1], rtol=1e-6)
+def assert_same_iterate(actual, expected):
+    assert_allclose(actual.explicit, expected.explicit, atol=1e-8)
+    assert_allclose(actual.dual_objective, expected.dual_objective)
+    assert_allclose(actual.gaps[-1], expected.gaps[-1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("graph", [TREE, FOREST, TRIANGLE])
@@ -77,10 +77,13 @@ def test_block_sizes_do_not_change_the_iterates(graph, form, monkeypatch):
 def test_all_forms_reach_the_same_objective(task):
     bounds = []
     for form in FORMS:
-        found = task.solve(form, tol=1e-4, max_iter=1000)
-        slack = 1e-9 * (1.0 + abs(found.dual_objective))
+        solution = task.solve(form, tol=1e-4, max_iter=1000)
+        slack = 1e-9 * (1.0 + abs(solution.dual_objective))
         bounds.append(
-            (found.dual_objective - slack, found.dual_objective + found.gap + slack)
+            (
+                solution.dual_objective - slack,
+                solution.dual_objective + solution.gap + slack,
+            )
         )
     lower, upper = np.array(bounds).T
     assert lower.max() <= upper.min()  # every interval holds the one optimum
@@ -90,20 +93,20 @@ def test_all_forms_reach_the_same_objective(task):
 def test_float32_data_end_at_a_gap_that_holds_in_float64(form):
     exact = make_task(TREE, [2, 3, 2], n=60, intercept=True)
     single = exact._replace(X=exact.X.astype(np.float32))
-    found = single.solve(form, tol=1e-2)
-    assert found.converged
-    assert found.weights.dtype == np.float64
+    solution = single.solve(form, tol=1e-2)
+    assert solution.converged
+    assert solution.weights.dtype == np.float64
     best = exact.solve(KernelForm, tol=1e-4, max_iter=1000)
-    assert found.dual_objective <= best.dual_objective + best.gap
-    assert found.dual_objective + found.gap >= best.dual_objective
+    assert solution.dual_objective <= best.dual_objective + best.gap
+    assert solution.dual_objective + solution.gap >= best.dual_objective
     if form is KernelForm:
-        scores = single.X.astype(float) @ (single.X.T.astype(float) @ found.weights)
-        squared_norm = ((scores + found.intercept) * found.weights).sum()
+        scores = single.X.astype(float) @ (single.X.T.astype(float) @ solution.weights)
+        squared_norm = ((scores + solution.intercept) * solution.weights).sum()
     else:
-        scores = single.X.astype(float) @ found.weights
-        squared_norm = (found.weights**2).sum() + (found.intercept**2).sum()
-    primal = primal_value(exact, scores + found.intercept, squared_norm)
-    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-5)
+        scores = single.X.astype(float) @ solution.weights
+        squared_norm = (solution.weights**2).sum() + (solution.intercept**2).sum()
+    primal = primal_value(exact, scores + solution.intercept, squared_norm)
+    assert_allclose(solution.dual_objective + solution.gap, primal, rtol=1e-5)
 
 
 def kernel_form_with_copy(task):
@@ -112,19 +115,19 @@ def kernel_form_with_copy(task):
     return KernelForm(K, task.problem.coordinates, task.fit_intercept, copy)
 
 
-def test_products_of_a_rounded_kernel_end_at_the_gap_of_the_kernel_itself():
+def test_products_in_single_precision_end_at_the_gap_of_the_kernel_itself():
     task = make_task(TREE, [2, 3, 2], n=60, intercept=True)
     form = kernel_form_with_copy(task)
-    found = solve(form, task.problem, np.random.default_rng(0), tol=1e-2)
-    assert found.converged
+    solution = solve(form, task.problem, np.random.default_rng(0), tol=1e-2)
+    assert solution.converged
     assert form.epoch_data is not form.data
     K = form.data + 1.0
-    scores = K @ found.weights
-    primal = primal_value(task, scores, (scores * found.weights).sum())
-    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-9)
+    scores = K @ solution.weights
+    primal = primal_value(task, scores, (scores * solution.weights).sum())
+    assert_allclose(solution.dual_objective + solution.gap, primal, rtol=1e-9)
 
 
-def test_products_become_exact_where_rounding_keeps_the_gap_open():
+def test_products_become_double_where_single_precision_keeps_the_gap_open():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 8))  # independent rows: any labels can be learned
     Y = rng.integers(2, size=(6, 3))
@@ -132,46 +135,48 @@ def test_products_become_exact_where_rounding_keeps_the_gap_open():
     task = Task(FactorGraph(TREE, [2, 2, 2]), "edge", X, Y, C=1e6)
     form = kernel_form_with_copy(task)
     rng = np.random.default_rng(0)
-    found = solve(form, task.problem, rng, tol=1e-3, max_iter=5000)
-    assert found.converged
+    solution = solve(form, task.problem, rng, tol=1e-3, max_iter=5000)
+    assert solution.converged
     assert form.epoch_data is form.data
 
 
-def test_a_path_over_a_rounded_kernel_has_true_gaps_also_after_it_became_exact():
+def test_a_path_in_single_precision_has_true_gaps_also_after_it_became_double():
     task = make_task(TREE, [2, 2, 2], n=30, intercept=True)
     form = kernel_form_with_copy(task)
     K, factor = form.data + 1.0, 1.0
     for C in (0.1, 10.0, 1e5):
         form.restart(factor)
         problem = task.problem._replace(C=C)
-        found = solve(form, problem, np.random.default_rng(0), tol=1e-3, max_iter=3000)
-        scores = K @ found.weights
-        squared_norm = (scores * found.weights).sum()
+        solution = solve(
+            form, problem, np.random.default_rng(0), tol=1e-3, max_iter=3000
+        )
+        scores = K @ solution.weights
+        squared_norm = (scores * solution.weights).sum()
         primal = primal_value(task._replace(C=C), scores, squared_norm)
-        assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-6)
+        assert_allclose(solution.dual_objective + solution.gap, primal, rtol=1e-6)
         factor = 10.0
 
 
-def test_csr_matrices_are_as_good_as_csr_arrays():
+def test_csr_matrices_give_the_weights_of_csr_arrays():
     task = make_task(TREE, [2, 2, 2], n=20)
     expected = task.solve(SparseForm, max_iter=2)
     for kind in (sparse.csr_array, sparse.csr_matrix):
         form = linear_form(kind(task.X), task.problem.coordinates)
         assert isinstance(form, SparseForm)
-        found = solve(form, task.problem, np.random.default_rng(0), max_iter=2)
-        assert_array_equal(found.weights, expected.weights)
+        solution = solve(form, task.problem, np.random.default_rng(0), max_iter=2)
+        assert_array_equal(solution.weights, expected.weights)
 
 
-def test_rows_without_entries_and_columns_without_rows_do_no_harm():
+def test_empty_rows_and_columns_keep_the_optimum():
     task = make_task(TREE, [2, 2, 2], n=10, intercept=True)
     X = task.X.copy()
     X[3], X[:, 1] = 0.0, 0.0
     task = task._replace(X=X)
     for form in FORMS:
-        found = task.solve(form, tol=1e-6, max_iter=5000)
-        assert_allclose(found.dual_objective, best_original_dual(task), rtol=1e-5)
+        solution = task.solve(form, tol=1e-6, max_iter=5000)
+        assert_allclose(solution.dual_objective, best_original_dual(task), rtol=1e-5)
         if form is not KernelForm:
-            assert_array_equal(found.weights[1], 0.0)
+            assert_array_equal(solution.weights[1], 0.0)
 
 
 @pytest.mark.parametrize("form", FORMS)

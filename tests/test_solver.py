@@ -52,27 +52,27 @@ def test_the_dual_optimum_is_that_of_the_original_dual_over_all_label_sets(
     graph, n_values, loss, intercept
 ):
     task = make_task(graph, n_values, n=6, loss=loss, intercept=intercept)
-    found = task.solve(tol=1e-6, max_iter=5000)
-    assert found.converged
-    assert_allclose(found.dual_objective, best_original_dual(task), rtol=1e-5)
+    solution = task.solve(tol=1e-6, max_iter=5000)
+    assert solution.converged
+    assert_allclose(solution.dual_objective, best_original_dual(task), rtol=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_optimum_on_a_cycle_is_that_of_the_original_dual(loss, seed):
     task = make_task(TRIANGLE, [2, 2, 2], seed=seed, n=6, loss=loss, C=0.3)
-    found = task.solve(tol=1e-4, max_iter=2000)
+    solution = task.solve(tol=1e-4, max_iter=2000)
     best = best_original_dual(task)
-    assert found.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(found.dual_objective, best, rtol=5e-3)
-    assert found.dual_objective + found.gap >= best * (1 - 1e-6)
+    assert solution.dual_objective <= best * (1 + 1e-6)
+    assert_allclose(solution.dual_objective, best, rtol=5e-3)
+    assert solution.dual_objective + solution.gap >= best * (1 - 1e-6)
 
 
 def test_the_oracle_agrees_with_a_general_purpose_solver():
     task = make_task(TREE, [2, 2, 2], n=4)
     loss, Psi = original_dual(task)
     joint = Psi @ Psi.T
-    found = optimize.minimize(
+    solution = optimize.minimize(
         lambda alpha: 0.5 * alpha @ joint @ alpha - loss.ravel() @ alpha,
         np.zeros(loss.size),
         jac=lambda alpha: joint @ alpha - loss.ravel(),
@@ -85,7 +85,7 @@ def test_the_oracle_agrees_with_a_general_purpose_solver():
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    assert_allclose(-found.fun, best_original_dual(task), rtol=1e-5)
+    assert_allclose(-solution.fun, best_original_dual(task), rtol=1e-5)
 
 
 # --- special cases equal known machines --------------------------------------------
@@ -98,13 +98,15 @@ def test_a_pairing_is_one_problem_per_pair(loss):
     whole = task.solve(tol=1e-6, max_iter=5000)
     assert whole.converged
     separate = 0.0
-    for part in ([0, 3], [1, 4], [2]):
-        edges = [(0, 1)] if len(part) == 2 else []
-        factors = FactorGraph(LabelGraph(len(part), edges), task.factors.n_values[part])
-        alone = task._replace(factors=factors, Y=task.Y[:, part])
-        found = alone.solve(tol=1e-6, max_iter=5000)
-        assert found.converged
-        separate += found.dual_objective
+    for labels in ([0, 3], [1, 4], [2]):
+        edges = [(0, 1)] if len(labels) == 2 else []
+        factors = FactorGraph(
+            LabelGraph(len(labels), edges), task.factors.n_values[labels]
+        )
+        alone = task._replace(factors=factors, Y=task.Y[:, labels])
+        solution = alone.solve(tol=1e-6, max_iter=5000)
+        assert solution.converged
+        separate += solution.dual_objective
     assert_allclose(whole.dual_objective, separate, rtol=1e-5)
 
 
@@ -125,8 +127,8 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
     """
     task = make_task(LabelGraph(1, []), [2], n=40, loss=loss, C=C, intercept=intercept)
     y = task.Y[:, 0]
-    found = task.solve(tol=1e-7, max_iter=20_000)
-    assert found.converged
+    solution = task.solve(tol=1e-7, max_iter=20_000)
+    assert solution.converged
     svm = LinearSVC(
         loss="hinge",
         C=2 * C,
@@ -136,8 +138,8 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
         random_state=0,
     ).fit(task.X, y)
     expected = svm_value(svm, task.X, y, 2 * C)
-    assert_allclose(found.dual_objective, 0.5 * expected, rtol=1e-5)
-    scores = task.X @ found.weights + found.intercept
+    assert_allclose(solution.dual_objective, 0.5 * expected, rtol=1e-5)
+    scores = task.X @ solution.weights + solution.intercept
     decisions = svm.decision_function(task.X)
     assert_allclose(scores[:, 1] - scores[:, 0], decisions, atol=5e-3)
 
@@ -147,8 +149,8 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
 def test_one_label_of_more_values_is_a_crammer_singer_svm(C, intercept):
     """1/2 sum_a |w_a|^2 + C sum_i max_a (1 - [a = y_i] + <w_a - w_yi, x_i>)."""
     task = make_task(LabelGraph(1, []), [4], n=40, C=C, intercept=intercept)
-    found = task.solve(tol=1e-6, max_iter=20_000)
-    assert found.converged
+    solution = task.solve(tol=1e-6, max_iter=20_000)
+    assert solution.converged
     svm = LinearSVC(
         multi_class="crammer_singer",
         C=C,
@@ -160,8 +162,8 @@ def test_one_label_of_more_values_is_a_crammer_singer_svm(C, intercept):
     squared_norm = (svm.coef_**2).sum()
     squared_norm += (svm.intercept_**2).sum() if intercept else 0.0
     expected = primal_value(task, svm.decision_function(task.X), squared_norm)
-    assert_allclose(found.dual_objective, expected, rtol=1e-5)
-    scores = task.X @ found.weights + found.intercept
+    assert_allclose(solution.dual_objective, expected, rtol=1e-5)
+    scores = task.X @ solution.weights + solution.intercept
     centred = scores - scores.mean(axis=1, keepdims=True)
     theirs = svm.decision_function(task.X)
     theirs = theirs - theirs.mean(axis=1, keepdims=True)
@@ -188,9 +190,9 @@ def test_without_acceleration_the_dual_never_decreases(graph, form, C, monkeypat
     task = make_task(graph, [2, 3, 2], n=20, C=C, intercept=True)
     reached = 0.0
     for max_iter in range(1, 12):
-        found = task.solve(form, tol=0, max_iter=max_iter)
-        assert found.dual_objective >= reached * (1 - 1e-10)
-        reached = found.dual_objective
+        solution = task.solve(form, tol=0, max_iter=max_iter)
+        assert solution.dual_objective >= reached * (1 - 1e-10)
+        reached = solution.dual_objective
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -200,9 +202,9 @@ def test_after_every_epoch_the_optimum_lies_between_dual_and_primal(graph, form,
     task = make_task(graph, [2, 2, 2], n=8, C=C, intercept=True)
     best = best_original_dual(task, rtol=1e-4)
     for max_iter in range(1, 12):
-        found = task.solve(form, tol=0, max_iter=max_iter)
-        assert found.dual_objective <= best * (1 + 1e-4)
-        assert found.dual_objective + found.gap >= best * (1 - 1e-4)
+        solution = task.solve(form, tol=0, max_iter=max_iter)
+        assert solution.dual_objective <= best * (1 + 1e-4)
+        assert solution.dual_objective + solution.gap >= best * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -223,16 +225,16 @@ def test_the_gap_is_not_negative_where_only_rounding_is_left_of_it():
 
 @given(st.one_of(forest_tasks, cyclic_tasks), st.integers(1, 6), seeds)
 @settings(deadline=None, max_examples=60)
-def test_what_is_reported_hangs_together(task, max_iter, seed):
-    found = task.solve(seed=seed, tol=1e-2, max_iter=max_iter)
-    assert found.gap == found.gaps[-1]
-    assert found.gap >= -1e-12 * found.dual_objective
-    assert 1 <= found.n_iter == len(found.gaps) <= max_iter
-    assert found.dual_objective >= 0
-    assert found.converged == (found.gap <= 1e-2 * found.dual_objective)
-    assert found.converged or found.n_iter == max_iter
-    assert found.weights.shape == (task.X.shape[1], task.factors.n_cells)
-    assert found.intercept.shape == (task.factors.n_cells,)
+def test_the_numbers_of_a_solution_are_consistent(task, max_iter, seed):
+    solution = task.solve(seed=seed, tol=1e-2, max_iter=max_iter)
+    assert solution.gap == solution.gaps[-1]
+    assert solution.gap >= -1e-12 * solution.dual_objective
+    assert 1 <= solution.n_iter == len(solution.gaps) <= max_iter
+    assert solution.dual_objective >= 0
+    assert solution.converged == (solution.gap <= 1e-2 * solution.dual_objective)
+    assert solution.converged or solution.n_iter == max_iter
+    assert solution.weights.shape == (task.X.shape[1], task.factors.n_cells)
+    assert solution.intercept.shape == (task.factors.n_cells,)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -240,24 +242,24 @@ def test_what_is_reported_hangs_together(task, max_iter, seed):
 def test_no_estimate_of_the_gap_is_negative(n, form):
     for seed in range(10):
         task = make_task(TREE, [2, 3, 2], n=n, seed=seed)
-        found = task.solve(form, tol=0, max_iter=20)
-        assert (found.gaps >= 0).all(), seed
+        solution = task.solve(form, tol=0, max_iter=20)
+        assert (solution.gaps >= 0).all(), seed
 
 
 def test_convergence_ends_training_and_more_epochs_change_nothing():
     task = make_task(TREE, [2, 2, 2], n=30)
-    found = task.solve(tol=1e-2, max_iter=1000)
-    assert found.converged
-    assert found.n_iter < 1000
+    solution = task.solve(tol=1e-2, max_iter=1000)
+    assert solution.converged
+    assert solution.n_iter < 1000
     longer = task.solve(tol=1e-2, max_iter=2000)
-    assert_array_equal(longer.weights, found.weights)
+    assert_array_equal(longer.weights, solution.weights)
 
 
 def test_a_smaller_tolerance_gives_a_smaller_gap():
     task = make_task(TREE, [2, 3, 2], n=30, intercept=True)
     for tol in (1e-1, 1e-2, 1e-3, 1e-5):
-        found = task.solve(tol=tol, max_iter=5000)
-        assert found.gap <= tol * found.dual_objective
+        solution = task.solve(tol=tol, max_iter=5000)
+        assert solution.gap <= tol * solution.dual_objective
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -335,13 +337,13 @@ def test_a_path_tells_its_watcher_of_every_epoch():
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
 def test_weights_vanish_with_the_price_of_slack(graph):
     task = make_task(graph, [2, 2, 2], C=1e-9, intercept=True)
-    found = task.solve(tol=1e-3)
-    assert found.converged
-    assert np.abs(found.weights).max() < 1e-7
-    assert np.abs(found.intercept).max() < 1e-7
+    solution = task.solve(tol=1e-3)
+    assert solution.converged
+    assert np.abs(solution.weights).max() < 1e-7
+    assert np.abs(solution.intercept).max() < 1e-7
     Z = label_sets(task.factors)
     largest = losses(task, Z).max(axis=1).sum()
-    assert_allclose(found.dual_objective, task.C * largest, rtol=2e-3)
+    assert_allclose(solution.dual_objective, task.C * largest, rtol=2e-3)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -351,23 +353,23 @@ def test_a_huge_price_of_slack_reaches_the_hard_margin_and_certifies_it(C, form)
     X = rng.normal(size=(6, 8))  # independent rows: any labels can be learned
     Y = rng.integers(2, size=(6, 3))
     task = Task(FactorGraph(TREE, [2, 2, 2]), "edge", X, Y, C)
-    found = task.solve(form, tol=1e-3, max_iter=5000)
-    assert found.converged
-    assert np.isfinite(found.weights).all()
+    solution = task.solve(form, tol=1e-3, max_iter=5000)
+    assert solution.converged
+    assert np.isfinite(solution.weights).all()
     hard_margin = best_original_dual(task._replace(C=1e3))
-    assert_allclose(found.dual_objective, hard_margin, rtol=2e-3)
+    assert_allclose(solution.dual_objective, hard_margin, rtol=2e-3)
 
 
 @pytest.mark.parametrize("C", [1e8, 1e12])
 def test_a_huge_price_of_slack_leaves_the_certificate_honest(C):
     task = make_task(TREE, [2, 2, 2], n=8, C=C)
     task = task._replace(X=np.ones((8, 1)))  # nothing can be separated
-    found = task.solve(KernelForm, tol=1e-3, max_iter=50)
-    assert np.isfinite(found.weights).all()
-    assert np.isfinite(found.gaps).all()
-    primal, dual = primal_and_dual(task, found.weights)
-    assert_allclose(found.dual_objective, dual, rtol=1e-6)
-    assert_allclose(found.gap, primal - dual, rtol=1e-3, atol=1e-6 * primal)
+    solution = task.solve(KernelForm, tol=1e-3, max_iter=50)
+    assert np.isfinite(solution.weights).all()
+    assert np.isfinite(solution.gaps).all()
+    primal, dual = primal_and_dual(task, solution.weights)
+    assert_allclose(solution.dual_objective, dual, rtol=1e-6)
+    assert_allclose(solution.gap, primal - dual, rtol=1e-3, atol=1e-6 * primal)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -388,9 +390,9 @@ def test_an_example_of_no_features_pays_its_largest_loss(form):
 def test_without_features_every_example_pays_its_largest_loss(graph, form):
     task = make_task(graph, [2, 2, 2])
     task = task._replace(X=np.zeros((8, 2)))
-    found = task.solve(form, tol=1e-4)
-    assert found.converged
-    assert_allclose(found.dual_objective, 8 * task.C * graph.n_edges, rtol=2e-4)
+    solution = task.solve(form, tol=1e-4)
+    assert solution.converged
+    assert_allclose(solution.dual_objective, 8 * task.C * graph.n_edges, rtol=2e-4)
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -399,41 +401,41 @@ def test_a_repeated_example_is_one_example_at_twice_the_price(graph):
     twice = task._replace(
         X=np.repeat(task.X, 2, axis=0), Y=np.repeat(task.Y, 2, axis=0)
     )
-    found = twice.solve(tol=1e-6, max_iter=2000)
+    solution = twice.solve(tol=1e-6, max_iter=2000)
     expected = best_original_dual(task._replace(C=2 * task.C))
     rtol = 2e-6 if graph.is_forest else 5e-3
-    assert_allclose(found.dual_objective, expected, rtol=rtol)
-    assert found.dual_objective + found.gap >= expected * (1 - 1e-6)
+    assert_allclose(solution.dual_objective, expected, rtol=rtol)
+    assert solution.dual_objective + solution.gap >= expected * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("graph", [TREE, FOREST, TRIANGLE])
 def test_constant_labels_cost_nothing_and_converge_in_one_epoch(graph, form):
     task = make_task(graph, [1, 1, 1], intercept=True)
-    found = task.solve(form)
-    assert found.converged
-    assert (found.n_iter, found.gap, found.dual_objective) == (1, 0.0, 0.0)
-    assert_array_equal(found.weights, 0.0)
+    solution = task.solve(form)
+    assert solution.converged
+    assert (solution.n_iter, solution.gap, solution.dual_objective) == (1, 0.0, 0.0)
+    assert_array_equal(solution.weights, 0.0)
 
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 def test_a_label_of_one_value_leaves_the_problem_of_the_others(loss):
     task = make_task(LabelGraph(3, [(0, 1)]), [2, 2, 1], n=10, loss=loss)
-    found = task.solve(tol=1e-6, max_iter=5000)
+    solution = task.solve(tol=1e-6, max_iter=5000)
     others = task._replace(
         factors=FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2]), Y=task.Y[:, :2]
     )
     expected = others.solve(tol=1e-6, max_iter=5000)
-    assert_allclose(found.dual_objective, expected.dual_objective, rtol=1e-5)
+    assert_allclose(solution.dual_objective, expected.dual_objective, rtol=1e-5)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
 def test_one_example_is_learned(graph, form):
     task = make_task(graph, [2, 2, 2], n=1)
-    found = task.solve(form, tol=1e-4, max_iter=1000)
+    solution = task.solve(form, tol=1e-4, max_iter=1000)
     expected = best_original_dual(task)
-    assert_allclose(found.dual_objective, expected, rtol=1e-3)
+    assert_allclose(solution.dual_objective, expected, rtol=1e-3)
 
 
 @pytest.mark.slow
@@ -443,10 +445,10 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
     rng = np.random.default_rng(3)
     tree = random_spanning_tree(8, rng)
     task = make_task(tree, [2] * 8, n=120, C=C, intercept=intercept)
-    found = task.solve(KernelForm, tol=1e-3, max_iter=2000)
-    assert found.converged
-    primal, dual = primal_and_dual(task, found.weights)
-    assert_allclose(found.gap, primal - dual, rtol=1e-6)
+    solution = task.solve(KernelForm, tol=1e-3, max_iter=2000)
+    assert solution.converged
+    primal, dual = primal_and_dual(task, solution.weights)
+    assert_allclose(solution.gap, primal - dual, rtol=1e-6)
     assert primal - dual <= 1e-3 * dual * (1 + 1e-6)
 
 

@@ -33,8 +33,8 @@ from spanforest.solver import (
 @settings(deadline=None, max_examples=100)
 def test_marginals_lie_in_the_marginal_polytope_of_a_forest(task, form, max_iter):
     form = form if independent_features(task) else KernelForm
-    found = task.solve(form, tol=1e-6, max_iter=max_iter)
-    mu = marginals(task, dual_coefficients(task, form, found))
+    solution = task.solve(form, tol=1e-6, max_iter=max_iter)
+    mu = marginals(task, dual_coefficients(task, form, solution))
     atol = 1e-9 * task.C if form is KernelForm else 1e-6 * task.C
     assert (mu >= -atol).all()
     for row in mu:
@@ -50,9 +50,9 @@ def test_marginals_lie_in_the_marginal_polytope_of_a_forest(task, form, max_iter
 @given(cyclic_tasks)
 @settings(deadline=None, max_examples=30)
 def test_marginals_on_a_cycle_are_a_mixture_of_label_sets(task):
-    found = task.solve(KernelForm, max_iter=3)
+    solution = task.solve(KernelForm, max_iter=3)
     Z = indicators(task.factors, label_sets(task.factors))
-    for row in marginals(task, found.weights) / task.C:
+    for row in marginals(task, solution.weights) / task.C:
         system = np.vstack([Z.T, np.ones(len(Z))])
         _, residual = optimize.nnls(system, np.append(row, 1.0))
         assert residual <= 1e-7
@@ -72,7 +72,7 @@ def test_trees_of_a_forest_take_the_steps_they_would_take_alone(loss):
     forest = LabelGraph(6, [(0, 1), (1, 2), (3, 4), (4, 5)])
     task = make_task(forest, [2, 2, 3, 3, 2, 2], n=30, loss=loss, intercept=True)
     alone = []
-    for part in ([0, 1, 2], [3, 4, 5]):
-        factors = FactorGraph(TREE, task.factors.n_values[part])
-        alone.append(one_step_each(task._replace(factors=factors, Y=task.Y[:, part])))
+    for labels in ([0, 1, 2], [3, 4, 5]):
+        factors = FactorGraph(TREE, task.factors.n_values[labels])
+        alone.append(one_step_each(task._replace(factors=factors, Y=task.Y[:, labels])))
     assert_allclose(one_step_each(task), np.hstack(alone), atol=1e-12)
