@@ -57,4 +57,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

@@ -65,4 +65,4 @@ def expected_loss(dual_coef, problem):
     return total
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

@@ -92,4 +92,4 @@ def squared_norm(coordinates, values):
     return total
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

@@ -19,8 +19,8 @@ class Walk(NamedTuple):
 def walk_buffers(g):
     """Return the buffers of a walk up a forest."""
     return Walk(
-        np.empty(g.label["n_values"].sum()),
-        np.empty(g.branch["n_parent"].sum(), dtype=np.int64),
+        upward=np.empty(g.label["n_values"].sum()),
+        choices=np.empty(g.branch["n_parent"].sum(), dtype=np.int64),
     )
 
 
@@ -151,4 +151,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

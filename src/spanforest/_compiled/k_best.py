@@ -28,11 +28,11 @@ def list_buffers(g, k):
     n_steps = g.branch.shape[0] + g.root.shape[0]
     shape = (n_steps, g.label["n_values"].max(), k)
     return Lists(
-        np.empty((g.label["n_values"].sum(), k)),
-        np.empty(shape, dtype=np.int32),
-        np.empty(shape, dtype=np.int32),
-        np.empty(shape, dtype=np.int32),
-        np.empty(shape, dtype=np.int32),
+        score=np.empty((g.label["n_values"].sum(), k)),
+        before=np.empty(shape, dtype=np.int32),
+        merged=np.empty(shape, dtype=np.int32),
+        value=np.empty(shape, dtype=np.int32),
+        rank=np.empty(shape, dtype=np.int32),
     )
 
 
@@ -189,4 +189,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

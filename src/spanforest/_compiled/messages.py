@@ -37,10 +37,10 @@ def message_buffers(g):
         last = g.factor[n_edges - 1]
         n_entries = last["to_second"] + last["n_second"]
     return Messages(
-        np.zeros(n_entries),
-        np.zeros(n_labels, dtype=np.int64),
-        np.empty(g.label["n_values"].max()),
-        np.zeros(n_labels, dtype=np.bool_),
+        sent=np.zeros(n_entries),
+        labels=np.zeros(n_labels, dtype=np.int64),
+        belief=np.empty(g.label["n_values"].max()),
+        chosen=np.zeros(n_labels, dtype=np.bool_),
     )
 
 
@@ -274,4 +274,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

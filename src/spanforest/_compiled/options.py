@@ -23,4 +23,4 @@ except KeyError:  # this version of Numba does not know the option
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

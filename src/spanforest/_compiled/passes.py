@@ -29,11 +29,11 @@ class Block(NamedTuple):
 def block_buffers(g, block_size, n_coordinates):
     """Return the buffers of a block; `change` has a multiple of eight rows."""
     return Block(
-        room_for_products(block_size, n_coordinates),
-        room_for_products(block_size, block_size),
-        np.zeros((-(-block_size // 8) * 8, n_coordinates)),
-        np.zeros(block_size, dtype=np.bool_),
-        visit_buffers(g),
+        scores=room_for_products(block_size, n_coordinates),
+        gram=room_for_products(block_size, block_size),
+        change=np.zeros((-(-block_size // 8) * 8, n_coordinates)),
+        moved=np.zeros(block_size, dtype=np.bool_),
+        visit=visit_buffers(g),
     )
 
 
@@ -155,4 +155,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

@@ -127,4 +127,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

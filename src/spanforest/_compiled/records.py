@@ -116,4 +116,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

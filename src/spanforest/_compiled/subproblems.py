@@ -244,4 +244,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327

@@ -63,25 +63,25 @@ def visit_buffers(g):
     n_factors = g.factor.shape[0]
     n_labels = g.label.shape[0]
     return Visit(
-        np.empty(n_cells),
-        np.empty(n_factors, dtype=np.int64),
-        np.empty(n_cells),
-        np.empty(n_cells),
-        np.empty(n_cells),
-        np.empty(n_factors, dtype=np.int64),
-        np.zeros(n_labels, dtype=np.int64),
-        np.zeros(n_labels, dtype=np.int64),
-        walk_buffers(g),
-        Regions(
-            np.empty(n_labels, dtype=np.int64),
-            np.empty(n_labels),
-            np.empty(n_labels),
-            np.empty(n_labels),
+        scores=np.empty(n_cells),
+        true_cells=np.empty(n_factors, dtype=np.int64),
+        marginals=np.empty(n_cells),
+        shift=np.empty(n_cells),
+        masked=np.empty(n_cells),
+        cells=np.empty(n_factors, dtype=np.int64),
+        best=np.zeros(n_labels, dtype=np.int64),
+        worst=np.zeros(n_labels, dtype=np.int64),
+        walk=walk_buffers(g),
+        regions=Regions(
+            number=np.empty(n_labels, dtype=np.int64),
+            rise=np.empty(n_labels),
+            size=np.empty(n_labels),
+            room=np.empty(n_labels),
         ),
-        Moves(
-            np.empty(n_factors, dtype=np.int64),
-            np.empty(n_factors, dtype=np.int64),
-            np.empty(n_factors, dtype=np.int64),
+        moves=Moves(
+            source=np.empty(n_factors, dtype=np.int64),
+            target=np.empty(n_factors, dtype=np.int64),
+            region=np.empty(n_factors, dtype=np.int64),
         ),
     )
 
@@ -377,4 +377,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: a54a284aa1798b38
+# stamp: 9b13b9bf65c97327
