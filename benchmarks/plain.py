@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from spanforest._compiled import forest_max_sum, forest_work
+from spanforest._compiled.forests import forest_max_sum, walk_buffers
 
 BLOCK_SIZE = 64
 
@@ -101,7 +101,7 @@ def _visit(scores, norm, i, task, A, change, move, work):
 @njit(nogil=True)
 def _work(g, q):
     n_labels = g.label.shape[0]
-    return forest_work(g), np.zeros(n_labels, dtype=np.int64), np.empty(q)
+    return walk_buffers(g), np.zeros(n_labels, dtype=np.int64), np.empty(q)
 
 
 @njit(nogil=True)

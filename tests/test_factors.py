@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import FORESTS, any_kind, factor_graphs, random_graph, seeds
 
+from spanforest._compiled import message_buffers
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import LabelGraph
 from spanforest.inference import score_labels
@@ -90,7 +91,8 @@ def test_value_starts_and_messages_are_counted_by_label(factors):
     sizes = factors.n_values.tolist()
     assert factors.value_start.tolist() == [sum(sizes[:j]) for j in range(len(sizes))]
     ends = factors.graph.edges.ravel().tolist()
-    assert factors.n_messages == sum(sizes[j] for j in ends)
+    messages = message_buffers(factors.arrays)
+    assert len(messages.sent) == sum(sizes[j] for j in ends)
 
 
 def test_no_labellings_have_no_cells():
@@ -100,7 +102,8 @@ def test_no_labellings_have_no_cells():
 
 def test_one_label_has_one_unary_factor():
     factors = FactorGraph(LabelGraph(1, []), [3])
-    assert (factors.n_factors, factors.n_cells, factors.n_messages) == (1, 3, 0)
+    assert (factors.n_factors, factors.n_cells) == (1, 3)
+    assert len(message_buffers(factors.arrays).sent) == 0
     assert factors.cells([[2], [0]]).tolist() == [[2], [0]]
 
 
@@ -163,3 +166,10 @@ def test_a_label_alone_in_one_member_keeps_its_unary_factor_in_the_consensus():
     assert united.graph == LabelGraph(3, [(0, 1), (1, 2)])
     assert united.unary_labels.tolist() == [0, 2]
     assert united.n_cells == 6 + 12 + 2 + 4
+
+
+def test_a_graph_with_a_foreign_factor_has_no_place():
+    whole = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
+    other = FactorGraph(LabelGraph(3, [(1, 2)]), [2, 2, 2])
+    with pytest.raises(ValueError, match="factors are all factors of this one"):
+        whole.places_of(other)
