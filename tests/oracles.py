@@ -53,7 +53,10 @@ class Task(NamedTuple):
 
 
 def make_task(graph, n_values, *, loss="edge", seed=0, n=6, C=0.5):
-    """Labels of which a third is hidden; examples 0 and 1 have none and all."""
+    """Return a task with a third of its labels hidden.
+
+    Example 0 has no label, example 1 has all.
+    """
     rng = np.random.default_rng(seed)
     Y = rng.integers(n_values, size=(n, len(n_values)))
     Y[rng.random(Y.shape) < 1 / 3] = -1
@@ -65,7 +68,7 @@ def make_task(graph, n_values, *, loss="edge", seed=0, n=6, C=0.5):
 
 @st.composite
 def tasks(draw, kinds):
-    """A task on any factor graph, any labels hidden, with or without node factors."""
+    """Draw a task on any factor graph: any labels hidden, node factors or none."""
     factors = draw(
         factor_graphs(st.sampled_from(kinds), max_labels=4, extra_unary=True)
     )
@@ -86,11 +89,12 @@ def label_sets(factors):
 
 
 def is_taught(task, i, labels):
+    """Return whether example i has all labels of a factor."""
     return all(task.Y[i, j] >= 0 for j in labels)
 
 
 def taught_indicators(task, i, Z):
-    """U(z) of every row, written cell by cell; 0 in factors i does not teach."""
+    """Return U(z) of every row of Z, cell by cell; 0 in factors i does not teach."""
     columns = []
     for labels in task.factor_labels:
         for values in np.ndindex(*task.factors.n_values[labels]):
@@ -101,7 +105,7 @@ def taught_indicators(task, i, Z):
 
 
 def taught_losses(task, i, Z):
-    """The loss of every row, summed over the factors that i teaches."""
+    """Return the loss of every row of Z, summed over the factors that i teaches."""
     total = np.zeros(len(Z))
     weights = task.weights_of_loss
     for f, labels in enumerate(task.factor_labels):
@@ -115,14 +119,14 @@ def taught_losses(task, i, Z):
 
 
 def true_indicators(task):
-    """U(y_i) of every example; 0 in factors that it does not teach."""
+    """Return U(y_i) of every example; 0 in factors that it does not teach."""
     return np.array(
         [taught_indicators(task, i, y[None])[0] for i, y in enumerate(task.Y)]
     )
 
 
 def optimum(task):
-    """The least value of the primal, its constraints written out, by SLSQP."""
+    """Return the least value of the primal, its constraints written out, by SLSQP."""
     Z = label_sets(task.factors)
     n, (_, d), q = len(task.Y), task.X.shape, task.factors.n_cells
     true = true_indicators(task)
@@ -151,11 +155,11 @@ def optimum(task):
 
 
 def primal_and_dual(task, A):
-    """Both objectives at the dual variables A, from scratch."""
+    """Return both objectives at the dual variables A, from scratch."""
     Z = label_sets(task.factors)
     scores = task.kernel @ A
-    primal = dual = 0.5 * (A * scores).sum()
-    dual = -dual
+    primal = 0.5 * (A * scores).sum()
+    dual = -primal
     mu = task.C * true_indicators(task) - A
     for i, own in enumerate(true_indicators(task)):
         cells, losses = taught_indicators(task, i, Z), taught_losses(task, i, Z)

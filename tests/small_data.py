@@ -62,3 +62,13 @@ def assert_same_problem(one, other):
 def largest_distance(one, other):
     """How far apart two solutions of one problem can be, by strong convexity."""
     return np.mean(np.sqrt(2 * one.duality_gap_) + np.sqrt(2 * other.duality_gap_))
+
+
+def draw_examples(seed, n_samples, n_features, dtype=np.float64):
+    """Return small numbers with many zeros, a zero row and a repeated row."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-8, 9, size=(n_samples, n_features)) / 4
+    X[rng.random(X.shape) < 0.4] = 0
+    X[0] = 0
+    X[-1] = X[n_samples // 2]
+    return X.astype(dtype)

@@ -111,21 +111,21 @@ def test_however_a_missing_label_is_written_the_model_is_the_same(circle, write)
 
 
 @pytest.mark.parametrize("missing_label", [-1, -1.0, 7, "?", pd.NA, np.nan], ids=repr)
-def test_a_value_can_be_told_to_mean_missing(circle, missing_label):
+def test_missing_label_names_the_value_that_means_missing(circle, missing_label):
     X, Y, hidden = circle
     written = np.where(hidden, missing_label, Y.astype(object))
     fitted = small_ensemble(missing_label=missing_label).fit(X, written)
     same_model(fitted, small_ensemble().fit(X, with_nan(Y, hidden)))
 
 
-def test_a_value_that_means_missing_adds_to_the_others():
+def test_missing_label_is_missing_besides_none_and_nan():
     Y = pd.DataFrame({"a": [0, -1, None, 1]}, dtype="Int64")
     codes, coding = read_labels(Y, allow_missing=True, missing_label=-1)
     assert codes[:, 0].tolist() == [0, -1, -1, 1]
     assert coding.classes[0].tolist() == [0, 1]
 
 
-def test_only_one_value_can_be_told_to_mean_missing():
+def test_missing_label_can_be_one_value_only():
     with pytest.raises(ValueError, match=r"the one number or string .* got \[-1, 9\]"):
         read_labels([[0, 1], [-1, 1]], allow_missing=True, missing_label=[-1, 9])
 
@@ -135,9 +135,7 @@ def test_only_one_value_can_be_told_to_mean_missing():
 
 @pytest.mark.parametrize("graph", ["random_tree", "chow_liu", TRIANGLE, "independent"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_what_stands_in_the_place_of_a_missing_label_does_not_matter(
-    circle, graph, kernel
-):
+def test_the_value_behind_a_masked_label_does_not_matter(circle, graph, kernel):
     X, Y, hidden = circle
     Y, hidden = Y[:, :3], hidden[:, :3]
     scores = []
@@ -213,15 +211,13 @@ def test_labels_observed_one_per_example_are_learned_as_if_independent():
     assert ((predicted == Y[200:]).mean(axis=0) > 0.8).all()
 
 
-def test_every_observed_label_is_learned_from_whatever_the_graph():
+def test_a_label_is_learned_where_its_neighbours_are_not_observed():
     X = np.linspace(-1, 1, 20)[:, None]
     Y = np.full((20, 2), np.nan)
     Y[::2, 0] = X[::2, 0] > 0
     Y[1::2, 1] = X[1::2, 0] < 0
-    predicted = (
-        MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0).fit(X, Y).predict(X)
-    )
-    assert_array_equal(predicted, np.hstack([X > 0, X < 0]))
+    fitted = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0).fit(X, Y)
+    assert_array_equal(fitted.predict(X), np.hstack([X > 0, X < 0]))
 
 
 def test_a_vector_may_have_missing_labels_too(circle):
@@ -238,7 +234,7 @@ def test_a_vector_may_have_missing_labels_too(circle):
     assert_allclose(difference, 0.0, atol=0.02)
 
 
-def test_a_label_with_one_observed_value_has_it_always(circle):
+def test_a_label_with_one_observed_value_is_always_predicted_to_have_it(circle):
     X, Y, hidden = circle
     Y = with_nan(Y, hidden)
     Y[:, 1] = np.where(hidden[:, 1], np.nan, 1)

@@ -45,7 +45,7 @@ def test_the_optimum_on_forests_is_that_of_a_general_purpose_solver(
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_optimum_on_a_cycle_lies_between_the_objectives_found(loss, seed):
+def test_the_optimum_on_a_cycle_lies_between_the_dual_and_the_primal(loss, seed):
     task = make_task(TRIANGLE, [2, 2, 2], loss=loss, seed=seed, n=5)
     solution = task.solve(tol=1e-3, max_iter=3000)
     best = optimum(task)
@@ -81,7 +81,7 @@ def test_an_example_moves_the_factors_it_teaches_and_no_others(task, max_iter):
     n_cells = task.factors.arrays.factor["n_cells"]
     for i, row in enumerate(A):
         mu = np.split(task.C * true_indicators(task)[i] - row, np.cumsum(n_cells)[:-1])
-        shares = {}  # of every label's values, as each of its factors says
+        shares = {}  # of each label's values, one row per factor of the label
         for labels, table in zip(task.factor_labels, mu, strict=True):
             if not is_taught(task, i, labels):
                 assert not table.any()

@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import hamming_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
+from small_data import GRADES, X, X_new
+from small_data import NOISY_Y as Y
 
 from spanforest import RandomGraphEnsembleClassifier, _training
 from spanforest.graphs import FROM_LABELS, LabelGraph, informed_random_tree
@@ -21,17 +23,13 @@ from spanforest.kernels import median_gamma
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1,
+    microlabel_f1_scorer,
     multilabel_accuracy,
 )
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.solver import solve_path
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(60, 4))
-Y = (X @ rng.normal(size=(4, 4)) + 0.8 * rng.normal(size=(60, 4)) > 0.2).astype(int)
-X_new = rng.normal(size=(25, 4))
-GRADES = np.column_stack([np.digitize(X[:, 0], [-0.5, 0.5]), np.digitize(X[:, 1], [0])])
 UNIT = median_gamma(X)
 
 
@@ -166,7 +164,7 @@ def test_a_list_of_graphs_is_searched_from_its_beginning():
     assert len(asked) == 1  # in the final ensemble only
 
 
-# --- what is found --------------------------------------------------------------------
+# --- the results --------------------------------------------------------------------
 
 
 def test_results_are_a_row_per_candidate_that_fit_together():
@@ -268,7 +266,7 @@ def test_the_kernel_of_the_training_examples_is_computed_once():
     assert calls == [(60, 60), (25, 60)]
 
 
-def test_the_kernel_is_computed_once_per_width(monkeypatch):
+def test_the_kernel_is_computed_once_per_gamma(monkeypatch):
     calls = []
 
     def counted(X, Y, gamma):
@@ -328,11 +326,13 @@ def test_sparse_examples_are_tuned_like_dense_ones(form, kernels):
     assert fitted.predict(form(X_new)).shape == (25, 4)
 
 
-def test_the_scale_of_the_features_does_not_matter_to_a_width():
+def test_scaling_the_features_changes_gamma_and_no_score():
     one, other = tuned().fit(X, Y), tuned().fit(1000 * X + 5, Y)
     assert other.gamma_ == pytest.approx(one.gamma_ / 1e6)
     assert_allclose(other.best_score_, one.best_score_, atol=0.05)
-    assert tuned().fit(np.ones((60, 2)), Y).gamma_ == 1.0  # no scale to be found
+    assert (
+        tuned().fit(np.ones((60, 2)), Y).gamma_ == 1.0
+    )  # no distance to derive one from
 
 
 def test_a_precomputed_kernel_is_the_kernel():
@@ -453,7 +453,7 @@ def test_a_tree_of_most_information_is_learned_from_each_fold():
     assert fitted.graphs_[0].n_edges == 3
 
 
-def test_trees_of_the_search_know_the_labels_of_training_parts_alone(monkeypatch):
+def test_trees_of_the_search_see_the_labels_of_training_rows_only(monkeypatch):
     seen = []
 
     def remember(labels, rng):
@@ -551,14 +551,12 @@ def test_f1_of_labels_with_many_values_is_refused():
         tuned(scoring="microlabel_f1").fit(X, GRADES)
 
 
-def test_what_was_fixed_before_cannot_be_set():
+def test_parameters_that_are_tuned_cannot_be_set():
     with pytest.raises(ValueError, match="Invalid parameter 'C'"):
         tuned().set_params(C=1.0)
 
 
-def test_what_cannot_be_searched_is_told():
-    from spanforest.metrics import microlabel_f1_scorer
-
+def test_a_search_that_cannot_be_made_is_refused_with_a_reason():
     with pytest.raises(ValueError, match="scoring must be one of 'mean'"):
         tuned(scoring=microlabel_f1_scorer).fit(X, Y)
     with pytest.raises(ValueError, match="Unknown kernel 'foo'"):
