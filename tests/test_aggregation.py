@@ -57,9 +57,9 @@ def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
 def test_mam_by_max_product_is_the_papers_decoding():
     fitted = ensemble().fit(X, Y)
     union, scores = average_scores(fitted, X_new)
-    found, _ = max_product(union, scores)
+    decoding, _ = max_product(union, scores)
     predicted = fitted.predict(X_new, inference="max_product")
-    assert_allclose(score_labels(union, scores, predicted), found.score)
+    assert_allclose(score_labels(union, scores, predicted), decoding.score)
     assert microlabel_accuracy(predicted, fitted.predict(X_new)) > 0.95
 
 

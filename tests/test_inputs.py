@@ -398,16 +398,16 @@ def test_a_kernel_equals_its_precomputed_matrix(
 
 def test_the_default_gamma_is_derived_from_the_training_examples_and_kept(classifier):
     classifier.set_params(kernel="rbf").fit(X, Y)
-    width, predicted = median_gamma(X), classifier.predict(X_new)
-    assert classifier.gamma_ == width
+    gamma, predicted = median_gamma(X), classifier.predict(X_new)
+    assert classifier.gamma_ == gamma
     for member in getattr(classifier, "estimators_", []):
-        assert member.gamma_ == width
-    again = clone(classifier).set_params(gamma=width).fit(X, Y)
+        assert member.gamma_ == gamma
+    again = clone(classifier).set_params(gamma=gamma).fit(X, Y)
     assert_array_equal(again.predict(X_new), predicted)
     assert_array_equal(weights(again), weights(classifier))
     assert_array_equal(pickle.loads(pickle.dumps(classifier)).predict(X_new), predicted)
     classifier.fit(10 * X, Y)  # an earlier fit leaves nothing behind
-    assert classifier.gamma_ == pytest.approx(width / 100)
+    assert classifier.gamma_ == pytest.approx(gamma / 100)
     assert_array_equal(classifier.predict(10 * X_new), predicted)
 
 

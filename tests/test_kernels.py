@@ -148,7 +148,7 @@ def test_matrix_is_a_kernel_matrix_and_diagonal_is_its_diagonal(
     check_kernel_matrix(K)
 
 
-# --- the scale derived from the data -----------------------------------------------------
+# --- the scale derived from the data -------------------------------------------------
 
 
 @given(

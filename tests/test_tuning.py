@@ -34,12 +34,12 @@ UNIT = median_gamma(X)
 
 
 def weights_of(model):
-    """Weights of an ensemble, or of the final ensemble of a search."""
+    """Return the weights of an ensemble, or of the final ensemble of a search."""
     return getattr(model, "best_estimator_", model)._weights
 
 
 def tuned(**params):
-    """A small search that takes no time."""
+    """Return a small search that takes no time."""
     defaults = {
         "n_estimators": 4,
         "graph": "random_tree",
@@ -100,10 +100,10 @@ def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
         truths = [Y[test] for _, test in folds]
         expected.append(list(map(mean_of_three, truths, predictions)))
     results = fitted.cv_results_
-    found = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
+    scores = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
     # two solutions within 1e-3 of the optimum may differ in a label or two
-    assert np.mean(np.isclose(found, expected)) > 0.8
-    assert_allclose(found, expected, atol=0.05)
+    assert np.mean(np.isclose(scores, expected)) > 0.8
+    assert_allclose(scores, expected, atol=0.05)
     means = np.mean(expected, axis=1)
     assert means[fitted.best_index_] >= means.max() - 0.01
     assert np.ptp(means) > 0.05  # there was something to choose
@@ -208,8 +208,8 @@ def test_the_columns_are_those_of_a_grid_search():
     ensemble = RandomGraphEnsembleClassifier(1, kernel="rbf", tol=0.5)
     grid = {"kernel": ["rbf"], "gamma": [1.0], "C": [1.0], "loss": ["edge"]}
     search = GridSearchCV(ensemble, grid, cv=3).fit(X, Y)
-    found = tuned(Cs=1.0, n_estimators=1).fit(X, Y).cv_results_
-    assert set(found) == set(search.cv_results_)
+    results = tuned(Cs=1.0, n_estimators=1).fit(X, Y).cv_results_
+    assert set(results) == set(search.cv_results_)
 
 
 def test_of_equal_candidates_the_first_and_smallest_is_chosen():
@@ -330,9 +330,7 @@ def test_scaling_the_features_changes_gamma_and_no_score():
     one, other = tuned().fit(X, Y), tuned().fit(1000 * X + 5, Y)
     assert other.gamma_ == pytest.approx(one.gamma_ / 1e6)
     assert_allclose(other.best_score_, one.best_score_, atol=0.05)
-    assert (
-        tuned().fit(np.ones((60, 2)), Y).gamma_ == 1.0
-    )  # no distance to derive one from
+    assert tuned().fit(np.ones((60, 2)), Y).gamma_ == 1.0  # all distances are zero
 
 
 def test_a_precomputed_kernel_is_the_kernel():
@@ -465,9 +463,9 @@ def test_trees_of_the_search_see_the_labels_of_training_rows_only(monkeypatch):
     graph = RandomGraphEnsembleClassifierCV().graph
     tuned(graph=graph, cv=folds, n_estimators=4, n_estimators_search=2).fit(X, Y)
 
-    parts = [Y[train] for train, _ in folds for _ in range(2)] + [Y] * 4
-    for found, expected in zip(seen, parts, strict=True):
-        assert_array_equal(found, expected)
+    labels = [Y[train] for train, _ in folds for _ in range(2)] + [Y] * 4
+    for drawn_from, expected in zip(seen, labels, strict=True):
+        assert_array_equal(drawn_from, expected)
 
 
 # --- life as an estimator -------------------------------------------------------------
