@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from spanforest.datasets._named import PAPER_DATASETS
+from spanforest.datasets import PAPER_DATASETS
 from spanforest.paper._dataset_table import dataset_table
 from spanforest.paper._paper import (
     DATASETS,

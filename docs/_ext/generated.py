@@ -12,6 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from _ext.commands import command_reference
+from _ext.layers import draw_layers, read_layers
 from _ext.markdown import to_rst
 
 TABLES = (
@@ -39,6 +40,8 @@ def write_pages(docs: Path, target: Path) -> None:
     """
     project, results = docs.parent, docs.parent / "results"
     target.mkdir(exist_ok=True)
+    layers = read_layers(project / "pyproject.toml")
+    (target / "layers.svg").write_text(draw_layers(layers), encoding="utf-8")
     pages = {"commands": command_reference()}
     for name in ("CHANGELOG", "CONTRIBUTING"):
         text = (project / f"{name}.md").read_text(encoding="utf-8")
@@ -56,7 +59,7 @@ def write_pages(docs: Path, target: Path) -> None:
 
 
 def _home(results: Path, stem: str) -> Path:
-    """Give the folder of a file: the tuned run has one of its own."""
+    """Return the folder of a file: the tuned run has one of its own."""
     return results / "tuned" if stem.endswith("-tuned") else results
 
 

@@ -93,7 +93,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__({k: v for k, v in state.items() if k != "_factors"})
         if "coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 
@@ -246,9 +246,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def predict_certified(self, X: Any, seconds: float | None = None) -> Decoding:
         """Predict label sets of highest score, with their scores and a proof.
 
-        On trees and forests every label set is proven best. On graphs with cycles, and
-        so for an ensemble, whose label sets are those of MAM, a search goes on where
-        message passing proves nothing, until it has a proof or comes to its limit.
+        On trees and forests every label set is proven best. On graphs with cycles,
+        message passing proves most of them; a search goes on with the others until it
+        has a proof or reaches its limit. An ensemble predicts by MAM, on a graph that
+        has cycles as a rule.
 
         Parameters
         ----------
@@ -288,9 +289,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     ) -> TopLists:
         """Predict the k label sets of highest score, best first.
 
-        On trees and forests every place is proven. On graphs with cycles, and so for an
-        ensemble, whose label sets are those of MAM, a search goes on until it has a
-        proof or comes to its limit.
+        On trees and forests every place is proven. On graphs with cycles a search goes
+        on until it has a proof or reaches its limit. An ensemble predicts by MAM, on a
+        graph that has cycles as a rule.
 
         Parameters
         ----------
@@ -366,7 +367,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     @available_if(fits_probabilities)
     def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
-        """Predict what is best on average for a measure, by the labels' probabilities.
+        """Predict the label sets that are best on average for a measure.
+
+        The choice rests on the probabilities of the labels.
 
         Parameters
         ----------
@@ -413,11 +416,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 f"this {type(self).__name__} was fitted with probability=False. Call "
                 "'fit' again."
             )
-        parts = [
-            self.calibration_.probabilities(self._calibrated_margins(basis))
-            for basis in self._bases(X)
-        ]
-        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+        return self._by_label(
+            lambda basis: self.calibration_.probabilities(
+                self._calibrated_margins(basis)
+            ),
+            X,
+        )
 
     def _calibrated_margins(self, basis: Any) -> list[NDArray[np.float64]]:
         """Return margins of the kind that the calibration was fitted to."""
@@ -429,8 +433,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         A label that had one value is on if that is 1, as in `decision_function`.
         """
         columns = [
-            part[:, 1] if len(is_on) == 2 else np.full(len(part), is_on[0])
-            for part, is_on in zip(P, self._coding.is_on, strict=True)
+            of_label[:, 1] if len(is_on) == 2 else np.full(len(of_label), is_on[0])
+            for of_label, is_on in zip(P, self._coding.is_on, strict=True)
         ]
         return np.column_stack(columns).astype(np.float64)
 
@@ -438,10 +442,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
         """Return the decision function that follows from the margins of a basis."""
-        parts = [margins(basis) for basis in self._bases(X)]
-        return self._margins_to_decisions(
-            [np.concatenate(part) for part in zip(*parts, strict=True)]
-        )
+        return self._margins_to_decisions(self._by_label(margins, X))
+
+    def _by_label(
+        self, compute: Callable[[Any], list[NDArray[np.float64]]], X: Any
+    ) -> list[NDArray[np.float64]]:
+        """Return one array per label, computed a chunk of examples at a time."""
+        chunks = [compute(basis) for basis in self._bases(X)]
+        return [np.concatenate(of_label) for of_label in zip(*chunks, strict=True)]
 
     def _margins(self, basis: Any) -> list[NDArray[np.float64]]:
         """Return the margins around the label sets that `predict` gives."""

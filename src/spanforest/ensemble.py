@@ -379,7 +379,7 @@ class Plan(NamedTuple):
 
 
 def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
-    """Return what each member draws its graph from.
+    """Return the graph parameter of each member.
 
     A list is a list of graphs unless it is one graph: a list of label pairs, or the
     rows of an adjacency matrix.
@@ -395,9 +395,10 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
 
 
 def _is_one_graph(graph: list | tuple) -> bool:
-    if any(isinstance(p, str) or callable(p) or hasattr(p, "edges") for p in graph):
+    kinds = (isinstance(g, str) or callable(g) or hasattr(g, "edges") for g in graph)
+    if any(kinds):
         return False  # an edge or a row of a matrix is none of these
     try:
-        return all(np.ndim(part) == 1 for part in graph)
-    except ValueError:  # a part with rows of different lengths
+        return all(np.ndim(item) == 1 for item in graph)
+    except ValueError:  # an item with rows of different lengths
         return False

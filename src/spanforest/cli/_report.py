@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanforest.cli._output import check_target, say, whole_file
+from spanforest._whole_files import check_target, whole_file
+from spanforest.cli._output import say
 
 if TYPE_CHECKING:
     from spanforest.paper import Row

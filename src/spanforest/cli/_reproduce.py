@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanforest.cli._output import say, whole_file
+from spanforest._whole_files import whole_file
+from spanforest.cli._output import say
 
 if TYPE_CHECKING:
     from spanforest.paper import Experiment, Row, RowFile

@@ -16,7 +16,7 @@ _CHOLESKY_ROWS = 1000  # up to so many rows are checked together: 1/3 of 10^9 op
 _SAMPLED_ROWS = 500  # of more rows: an eighth of the operations
 _SYMMETRY_TOL = 1e-5  # relative to the largest entry; float32 rounds at 6e-8
 _SHIFT = 1e-6  # relative to the largest absolute row sum
-_MINOR_TOL = 1e-3  # relative; what the shift allows 1000 nearly equal examples
+_MINOR_TOL = 1e-3  # relative; the shift allows this for 1000 nearly equal examples
 
 
 def unit_diagonal(
@@ -191,15 +191,15 @@ def _check_cholesky(K: FloatArray, name: str) -> None:
     n_samples = len(K)
     n_rows = n_samples if n_samples <= _CHOLESKY_ROWS else _SAMPLED_ROWS
     rows = evenly_spaced(n_samples, n_rows)
-    part = K[np.ix_(rows, rows)].astype(np.float64)
-    shift = _SHIFT * float(np.abs(part).sum(axis=1).max())
+    block = K[np.ix_(rows, rows)].astype(np.float64)
+    shift = _SHIFT * float(np.abs(block).sum(axis=1).max())
     if shift == 0:
         return  # the zero matrix: semidefinite, but without a Cholesky factor
-    part[np.diag_indices_from(part)] += shift
+    block[np.diag_indices_from(block)] += shift
     try:
-        np.linalg.cholesky(part)
+        np.linalg.cholesky(block)
     except np.linalg.LinAlgError:
-        smallest, *_, largest = np.linalg.eigvalsh(part) - shift
+        smallest, *_, largest = np.linalg.eigvalsh(block) - shift
         advice = _INDEFINITE_ADVICE
         if -smallest < 1e-3 * largest:
             advice += f" If it is rounding, add {-1.1 * smallest:.2g} to the diagonal."

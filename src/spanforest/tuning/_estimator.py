@@ -64,9 +64,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes.
         "precomputed" can only stand alone.
     gammas : sequence of float, optional
-        Scales of "rbf" and "poly" to choose from, as multiples of one that is found in
-        the data: with 1, the median of the squared distances between examples (for
-        "poly", their mean squared length) becomes 1. By default 0.5, 1, 2.
+        Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
+        derived from the data: with 1, the median of the squared distances between
+        examples (for "poly", their mean squared length) becomes 1. By default
+        0.5, 1, 2.
     degree, coef0, kernel_params, normalize_kernel
         As in `MMCRFClassifier`, the same for all kernels that have them.
     Cs : sequence of float, default=(0.3, 1, 3, 10)
@@ -84,7 +85,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         "microlabel_accuracy", "microlabel_f1" (of the higher of two values), the "mean"
         of them (without F1 if a label has more than two values), or a function of true
         and predicted labels that is higher for better ones. Labels that are not
-        observed do not count; a function finds in their place what was predicted.
+        observed do not count; a function sees the predicted label in their place.
     n_estimators_search : int, default=3
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
@@ -270,7 +271,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     )
 
     def _read_grid(self) -> Grid:
-        """Check what there is to choose from besides kernels."""
+        """Check the losses and values of C to choose from."""
         Cs = [check_number("each of Cs", C) for C in as_list("Cs", self.Cs)]
         losses = as_list("losses", self.losses)
         for loss in losses:
@@ -338,8 +339,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         for f, (_, test) in enumerate(folds):
             if not (Y[test] >= 0).any():
                 raise ValueError(
-                    f"no label is observed in the test part of fold {f}, so that "
-                    "nothing can be compared there. Pass a smaller cv, or leave out "
+                    f"no label is observed in the test examples of fold {f}, so that "
+                    "candidates cannot be compared. Pass a smaller cv, or leave out "
                     "examples without any label."
                 )
         return Search(
@@ -373,7 +374,7 @@ class Trial(NamedTuple):
 def try_kernel(
     search: Search, ensemble: RandomGraphEnsembleClassifier, X: Any, y: Any
 ) -> Trial:
-    """Let an ensemble read the training set, and search with what it makes of it."""
+    """Let an ensemble read the training set, and score its candidates on the folds."""
     data = ensemble._read_training_set(X, y)
     what = str(ensemble.kernel)
     if ensemble.gamma is not None:
@@ -400,7 +401,7 @@ def as_list(name: str, values: Any) -> list[Any]:
 def draw_folds(
     cv: Any, X: Any, Y: NDArray[np.int32], coding: LabelCoding, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the rows of the training and the test part of every fold."""
+    """Return the training rows and the test rows of every fold."""
     if not isinstance(cv, Integral):
         labels = coding.decode(np.maximum(Y, 0))
         rows = np.arange(len(Y))

@@ -1,8 +1,6 @@
-"""Files: written whole or not at all, and the lines that rows of text stand in."""
+"""Output files are written whole or not at all."""
 
-import bz2
 import errno
-import gzip
 import os
 import stat
 import subprocess
@@ -12,16 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from spanforest._files import (
-    check_target,
-    is_stream,
-    line_of_example,
-    line_of_row,
-    open_text,
-    whole_file,
-)
+from spanforest._whole_files import check_target, is_stream, whole_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX only")
+
+
 not_root = pytest.mark.skipif(
     getattr(os, "geteuid", lambda: 0)() == 0, reason="root may write anywhere"
 )
@@ -46,7 +39,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, error, is_first):
         path.write_text("old")
     with pytest.raises(type(error)):
         write_half(path, error)
-    assert [found.name for found in tmp_path.iterdir()] == ["out.csv"] * (not is_first)
+    assert [actual.name for actual in tmp_path.iterdir()] == ["out.csv"] * (
+        not is_first
+    )
     assert is_first or path.read_text() == "old"
 
 
@@ -64,7 +59,7 @@ def test_a_failure_at_the_end_leaves_the_old_file(tmp_path, monkeypatch, step):
             write(path, "new")
     assert caught.value.filename == str(path)
     assert path.read_text() == "old"
-    assert [found.name for found in tmp_path.iterdir()] == ["out.csv"]
+    assert [actual.name for actual in tmp_path.iterdir()] == ["out.csv"]
 
 
 def test_the_new_file_takes_its_place_only_when_complete(tmp_path):
@@ -134,7 +129,7 @@ def test_a_link_is_followed(tmp_path):
         assert target.read_text() == "new"
 
 
-def test_what_cannot_become_a_file_is_refused_before(tmp_path):
+def test_a_path_that_cannot_become_a_file_is_refused_early(tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder"):
         check_target(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*missing"):
@@ -143,7 +138,7 @@ def test_what_cannot_become_a_file_is_refused_before(tmp_path):
 
 @posix
 @not_root
-def test_what_may_not_be_written_is_refused_before(tmp_path):
+def test_a_path_without_permission_is_refused_early(tmp_path):
     path = tmp_path / "out.csv"
     path.touch(0o400)
     with pytest.raises(PermissionError, match=r"out\.csv may not be written"):
@@ -153,9 +148,6 @@ def test_what_may_not_be_written_is_refused_before(tmp_path):
     for name in ("out.csv", "new.csv"):
         with pytest.raises(PermissionError, match=r"folder .* may not be written"):
             check_target(tmp_path / name)
-
-
-# --- pipes and devices
 
 
 def test_a_device_stays_a_device():
@@ -176,13 +168,13 @@ def test_a_named_pipe_gets_all_or_nothing(tmp_path):
     write(pipe, "all")
     reader.join(timeout=10)
     assert got == ["all"]
-    assert [found.name for found in tmp_path.iterdir()] == ["pipe.csv"]
+    assert [actual.name for actual in tmp_path.iterdir()] == ["pipe.csv"]
 
 
 WRITER = """
 import sys
 from pathlib import Path
-from spanforest._files import whole_file
+from spanforest._whole_files import whole_file
 sys.stdout.write('before ')
 sys.stdout.flush()
 with whole_file(Path(sys.argv[1])) as temporary:
@@ -201,8 +193,8 @@ def test_standard_output_is_written_to_and_not_replaced(tmp_path, name, into):
     script.write_text(WRITER)
     command = [sys.executable, str(script), name]
     if into == "pipe":
-        found = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert found.stdout == "before new after\n"
+        actual = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert actual.stdout == "before new after\n"
         return
     out.write_text("old ")
     with open(out, "a") as file:
@@ -210,44 +202,7 @@ def test_standard_output_is_written_to_and_not_replaced(tmp_path, name, into):
     assert out.read_text() == "old before new after\n"
 
 
-# --- lines
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2"])
-def test_text_is_read_whether_or_not_it_is_compressed(tmp_path, suffix):
-    path = tmp_path / f"a.csv{suffix}"
-    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[suffix]
-    path.write_bytes(pack("é\n".encode()))
-    with open_text(path) as file:
-        assert file.read() == "é\n"
-    assert line_of_row(path, -1) == 1
-
-
-def test_the_line_of_a_row_counts_blank_lines_and_line_ends_in_quotes(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text('a,b\n1,2\n\n  \n"x\ny",3\n4,"5"\n')
-    assert [line_of_row(path, i) for i in range(4)] == [2, 5, 7, None]
-
-
-def test_the_line_of_an_example_skips_header_and_comments(tmp_path):
-    path = tmp_path / "a.arff"
-    path.write_text("% title\n@relation a\n@DATA\n\n1,2\n% no\n3,4\n")
-    assert [line_of_example(path, i, header_end="@data") for i in range(3)] == [
-        *(5, 7, None),
-    ]
-    path.write_text("# title\n1 1:2\n\n 1:3\n")
-    assert [line_of_example(path, i) for i in range(3)] == [2, 4, None]
-
-
-def test_what_cannot_be_read_twice_has_no_lines(tmp_path):
-    assert line_of_row(tmp_path / "missing.csv", 0) is None
-    assert line_of_row(Path(os.devnull), 0) is None
-    damaged = tmp_path / "a.csv.gz"
-    damaged.write_bytes(b"no archive")
-    assert line_of_row(damaged, 0) is None
-
-
-def test_what_is_read_is_not_replaced(tmp_path):
+def test_an_input_file_is_not_replaced(tmp_path):
     source, link = tmp_path / "data.csv", tmp_path / "link.csv"
     source.write_text("a")
     link.symlink_to(source)

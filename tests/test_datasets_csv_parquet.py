@@ -1,4 +1,4 @@
-"""Data sets from CSV, Parquet and LIBSVM files, and the list of known data sets."""
+"""Data sets from CSV and Parquet files."""
 
 import gzip
 import re
@@ -9,14 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-from sklearn.datasets import dump_svmlight_file
 
 from spanforest.datasets import (
-    list_datasets,
     load_csv,
-    load_dataset,
-    load_libsvm,
     load_parquet,
 )
 
@@ -100,7 +95,7 @@ def test_features_come_in_the_order_asked_for_and_others_are_not_read(songs, tmp
         unique=True,
     ),
 )
-def test_what_pandas_writes_is_read_back(X, names, tmp_path_factory):
+def test_files_that_pandas_writes_are_read_back(X, names, tmp_path_factory):
     path = tmp_path_factory.mktemp("round") / "trip.csv"
     frame = pd.DataFrame(X).assign(label=0)
     frame.columns = names
@@ -146,7 +141,7 @@ def test_column_numbers_are_names_but_values_are_not(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_used_is_named(songs, tmp_path, options, message):
+def test_a_column_that_cannot_be_used_is_named(songs, tmp_path, options, message):
     path, load = save(songs, tmp_path / "songs.csv")
     with pytest.raises(ValueError, match=message) as caught:
         load(path, **options)
@@ -164,14 +159,14 @@ def test_missing_labels_come_back_beside_labels_of_every_kind(tmp_path, name):
         }
     )
     path, load = save(frame, tmp_path / name)
-    found = load(path, ["whole", "truth"], drop="text")
-    assert found.Y.dtype == float
-    assert_array_equal(found.Y, [[0, 1], [np.nan, 0], [2, np.nan]])
-    found = load(path, ["whole", "text"], drop="truth")
-    assert found.Y.tolist() == [[0, "a"], [None, None], [2, "b"]]
-    assert_array_equal(found.missing_labels, [[0, 0], [1, 1], [0, 0]])
-    found = load(path, ["whole"], features=["tempo"])
-    assert_array_equal(found.Y, [[0], [np.nan], [2]])
+    actual = load(path, ["whole", "truth"], drop="text")
+    assert actual.Y.dtype == float
+    assert_array_equal(actual.Y, [[0, 1], [np.nan, 0], [2, np.nan]])
+    actual = load(path, ["whole", "text"], drop="truth")
+    assert actual.Y.tolist() == [[0, "a"], [None, None], [2, "b"]]
+    assert_array_equal(actual.missing_labels, [[0, 0], [1, 1], [0, 0]])
+    actual = load(path, ["whole"], features=["tempo"])
+    assert_array_equal(actual.Y, [[0], [np.nan], [2]])
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
@@ -258,103 +253,3 @@ def test_without_pyarrow_the_extra_is_named(songs, tmp_path, monkeypatch):
     monkeypatch.setattr(pd, "read_parquet", fail)
     with pytest.raises(ImportError, match=r'pyarrow: pip install "spanforest\[cli\]"'):
         load(path, 1)
-
-
-# --- LIBSVM
-
-
-@pytest.mark.parametrize("zero_based", [True, False])
-def test_what_scikit_learn_writes_is_read_back(tmp_path, zero_based):
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((8, 5), density=0.4, rng=rng, format="csr")
-    X[0, 0], X[0, 4] = 1.0, 2.0  # or the file does not tell the number of features
-    Y = rng.integers(2, size=(8, 3))
-    Y[0], Y[1] = 1, 0
-    path = str(tmp_path / "data.svm")
-    dump_svmlight_file(
-        X, sparse.csr_matrix(Y), path, zero_based=zero_based, multilabel=True
-    )
-    dataset = load_libsvm(path)
-    assert sparse.issparse(dataset.X)
-    assert_allclose(dataset.X.toarray(), X.toarray(), rtol=1e-14)
-    assert_array_equal(dataset.Y, Y)
-    assert dataset.feature_names[0] == ("0" if zero_based else "1")
-    assert dataset.label_names == ("0", "1", "2")
-
-
-def test_a_test_part_is_read_as_its_training_part_was(tmp_path):
-    train, test = tmp_path / "train.svm", tmp_path / "test.svm"
-    train.write_text("3 0:1 4:2\n1,3 2:1\n2 1:5\n")
-    test.write_text("3 2:7\n 4:1\n1 1:1\n")  # no feature 0, and not all labels
-    like = load_libsvm(train)
-    dataset = load_libsvm(
-        test, feature_names=like.feature_names, label_names=like.label_names
-    )
-    assert_array_equal(
-        dataset.X.toarray(), [[0, 0, 7, 0, 0], [0, 0, 0, 0, 1], [0, 1, 0, 0, 0]]
-    )
-    assert_array_equal(dataset.Y, [[0, 0, 1], [0, 0, 0], [1, 0, 0]])
-
-
-def test_features_with_other_names_count_from_one(tmp_path):
-    path = tmp_path / "a.svm"
-    path.write_text("1 1:5 2:6\n")
-    dataset = load_libsvm(path, feature_names=["tempo", "loud"])
-    assert dataset.feature_names == ("tempo", "loud")
-    assert_array_equal(dataset.X.toarray(), [[5, 6]])
-    for beyond in ("1 3:1\n", "1 0:1\n"):
-        path.write_text(beyond)
-        with pytest.raises(ValueError, match="features from 1 to 2; found feature"):
-            load_libsvm(path, feature_names=["tempo", "loud"])
-
-
-def test_labels_unknown_to_the_training_part_are_left_out_with_a_warning(tmp_path):
-    path = tmp_path / "a.svm"
-    path.write_text("1,7 1:5\n9 1:1\n")
-    with pytest.warns(UserWarning, match="2 labels are not among .* left out: 7, 9"):
-        dataset = load_libsvm(path, label_names=["1", "2"])
-    assert_array_equal(dataset.Y, [[1, 0], [0, 0]])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("-1 1:5\n", "whole numbers from 0 on; found -1"),
-        ("0.5 1:5\n", r"found 0\.5"),
-        ("1 b:5\n", "expected lines like"),
-        ("happy 1:5\n", "expected lines like"),
-    ],
-)
-def test_files_that_are_not_libsvm_are_refused(tmp_path, text, message):
-    path = tmp_path / "a.svm"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message):
-        load_libsvm(path)
-
-
-# --- known data sets
-
-
-def test_the_list_says_what_load_dataset_would_find(tmp_path, monkeypatch):
-    monkeypatch.delenv("SPANFOREST_DATA", raising=False)
-    (tmp_path / "cal500.arff").touch()
-    (tmp_path / "nci60_subset.npz").touch()
-    sources = {known.name: known.source for known in list_datasets(tmp_path)}
-    assert sources["cal500"] == str(tmp_path / "cal500.arff")
-    assert sources["nci60"] == str(tmp_path / "nci60_subset.npz")
-    assert sources["emotions"] == "OpenML"
-    assert sources["medical"] == ""
-    with pytest.raises(FileNotFoundError):
-        load_dataset("medical", tmp_path)
-    assert not any(known.source == str(tmp_path) for known in list_datasets())
-
-
-def test_listed_sizes_are_those_of_the_data():
-    listed = next(known for known in list_datasets() if known.name == "circle50")
-    loaded = load_dataset("circle50")
-    assert (listed.n_samples, listed.n_features, listed.n_labels) == (
-        loaded.n_samples,
-        loaded.n_features,
-        loaded.n_labels,
-    )
-    assert listed.cardinality == pytest.approx(loaded.cardinality, abs=5e-3)

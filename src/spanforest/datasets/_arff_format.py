@@ -1,30 +1,26 @@
-"""Reading and writing ARFF, the text format of Weka, Mulan and MEKA.
+"""The format ARFF, the text format of Weka, Mulan and MEKA: dense and sparse rows.
 
-Dense and sparse rows, plain or compressed. The module knows the format only: which
-attributes are labels is decided in `spanforest.datasets`.
+This module knows the format only; `_arff` knows which attributes are labels.
 """
 
-import bz2
-import gzip
 import math
 import os
 import re
-import zlib
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple, TextIO
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["ArffError", "Attribute", "Relation", "read_arff", "write_arff"]
+from spanforest.datasets._text_files import DAMAGED, open_text
 
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_QUOTED_PART = re.compile(rf"(?<![^\s,{{])(?:{_QUOTED})")
+_QUOTED_TEXT = re.compile(rf"(?<![^\s,{{])(?:{_QUOTED})")
 _COMMENT = re.compile(r"(?<!\S)%")
 _NAME = re.compile(rf"({_QUOTED}|[^\s{{]+)\s*")
 _VALUE = re.compile(rf"\s*({_QUOTED}|[^,\t]*)(?:\s*(,)|[^\S\t]*(\t)|\s*\Z)")
@@ -33,7 +29,6 @@ _KEYWORD = re.compile(r"(\S+)\s*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _NEEDS_CARE = re.compile("['\"\t?]")  # a row without these is split at its commas
-_PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 class ArffError(ValueError):
@@ -42,7 +37,7 @@ class ArffError(ValueError):
     Attributes
     ----------
     message : str
-        What was expected and what was found.
+        What was expected, and what the file says.
     path : str
         The file.
     line : int
@@ -64,17 +59,17 @@ class Attribute(NamedTuple):
 
     name: str
     kind: str = "numeric"  # "numeric", "nominal", "string" or "date"
-    values: tuple[str, ...] = ()  # what the codes 0, 1, ... of a column stand for
+    values: tuple[str, ...] = ()  # the texts of the codes 0, 1, ...
 
 
 class Relation(NamedTuple):
     """The contents of one file.
 
-    A numeric column of `data` holds its numbers; a nominal, string or date column
-    holds codes, positions in the `values` of its attribute. The values of a nominal
-    attribute are the declared ones. Those of a string or date attribute are the
+    A numeric column of `data` holds its numbers. A nominal, string or date column
+    holds codes: positions in the `values` of its attribute. The values of a nominal
+    attribute are the declared ones. The values of a string or date attribute are the
     texts that occur, in order of appearance; in a sparse file the empty text comes
-    first, since that is what an omitted entry means. A missing value is NaN.
+    first, because an omitted entry means the empty text. A missing value is NaN.
     """
 
     name: str
@@ -90,9 +85,9 @@ def read_arff(
     Parameters
     ----------
     file : path or text file
-        Names that end in ``.bz2`` or ``.gz`` are decompressed.
+        Files whose names end in ``.bz2``, ``.gz`` or ``.xz`` are decompressed.
     encoding : str, default="utf-8"
-        How the text is encoded; not used for a text file that is already open.
+        The encoding of the text; not used for a text file that is already open.
 
     Returns
     -------
@@ -102,7 +97,7 @@ def read_arff(
     Raises
     ------
     ArffError
-        If the file is not valid ARFF, with file and line.
+        If the file is not valid ARFF; the message names file and line.
 
     Notes
     -----
@@ -115,7 +110,7 @@ def read_arff(
     Examples
     --------
     >>> from io import StringIO
-    >>> from spanforest.arff import read_arff
+    >>> from spanforest.datasets import read_arff
     >>> relation = read_arff(StringIO('''
     ... @relation weather
     ... @attribute temperature numeric
@@ -130,89 +125,40 @@ def read_arff(
     array([[21.5,  0. ],
            [ nan,  1. ]])
     """
-    with _open_text(file, encoding) as (lines, path):
-        reader = _Reader(path)
-        try:
-            for line in lines:
-                reader.feed(line)
-        except (UnicodeError, EOFError, OSError, zlib.error) as error:
-            raise ArffError(
-                f"cannot read on: {error}. Check that the file is whole, that its "
-                f"name tells its compression and that the encoding is {encoding}.",
-                path,
-                reader.line + 1,
-            ) from error
+    with _lines_of(file, encoding) as (lines, reader):
+        for line in lines:
+            reader.feed(line)
         return reader.finish()
 
 
-def write_arff(
-    relation: Relation,
-    file: str | os.PathLike[str] | TextIO,
-    *,
-    encoding: str = "utf-8",
-) -> None:
-    """Write an ARFF file that `read_arff` reads back.
-
-    Parameters
-    ----------
-    relation : Relation
-        What to write; the rows are sparse if its `data` is.
-    file : path or text file
-        Names that end in ``.bz2`` or ``.gz`` are compressed.
-    encoding : str, default="utf-8"
-        How to encode the text; not used for a text file that is already open.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from spanforest.arff import Attribute, Relation, write_arff
-    >>> sky = Attribute("the sky", "nominal", ("clear", "partly cloudy"))
-    >>> write_arff(Relation("weather", (sky,), np.array([[1.0]])), sys.stdout)
-    @relation weather
-    @attribute 'the sky' {clear,'partly cloudy'}
-    @data
-    'partly cloudy'
-    """
-    name, attributes, data = relation
-    if data.ndim != 2 or data.shape[1] != len(attributes):
-        raise ValueError(
-            f"data must have one column for each of the {len(attributes)} attributes; "
-            f"its shape is {data.shape}."
-        )
-    columns = [_column_writer(attribute) for attribute in attributes]
-    with _open_text(file, encoding, "wt") as (out, _):
-        out.write(f"@relation {_quote(name)}\n")
-        for attribute in attributes:
-            out.write(f"@attribute {_quote(attribute.name)} {_type_of(attribute)}\n")
-        out.write("@data\n")
-        if not isinstance(data, np.ndarray):
-            rows = data.tocsr()
-            for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
-                entries = sorted(
-                    zip(rows.indices[start:stop], rows.data[start:stop], strict=True)
-                )
-                text = ",".join(f"{j} {columns[j](value)}" for j, value in entries)
-                out.write(f"{{{text}}}\n")
-        else:
-            for row in data.tolist():
-                cells = zip(columns, row, strict=True)
-                out.write(",".join(write(value) for write, value in cells) + "\n")
+def read_attributes(path: str | os.PathLike[str]) -> tuple[Attribute, ...]:
+    """Read the declarations of an ARFF file in UTF-8, without its rows."""
+    with _lines_of(path, "utf-8") as (lines, reader):
+        for line in lines:
+            reader.feed(line)
+            if reader.in_data:
+                return tuple(reader.attributes)
+        return reader.finish().attributes
 
 
 @contextmanager
-def _open_text(file, encoding: str, mode: str = "rt") -> Iterator[tuple[TextIO, str]]:
-    """Open `file` unless it is open; give it with its name for messages."""
-    if not isinstance(file, str | os.PathLike):
-        yield file, str(getattr(file, "name", "<text>"))
-        return
-    path = os.fspath(file)
-    if mode == "rt" and encoding.lower() in ("utf-8", "utf8"):
-        encoding = "utf-8-sig"  # a byte order mark is not part of the text
-    opener: Callable = {".bz2": bz2.open, ".gz": gzip.open}.get(
-        os.path.splitext(path)[1].lower(), open
-    )
-    with opener(path, mode, encoding=encoding) as text:
-        yield text, path
+def _lines_of(file: Any, encoding: str) -> "Iterator[tuple[Iterable[str], _Reader]]":
+    """Open a file unless it is open; yield its lines and a reader that takes them.
+
+    Errors of decoding and decompressing become an `ArffError`.
+    """
+    is_path = isinstance(file, str | os.PathLike)
+    reader = _Reader(str(file if is_path else getattr(file, "name", "<text>")))
+    with open_text(file, encoding) if is_path else nullcontext(file) as lines:
+        try:
+            yield lines, reader
+        except DAMAGED as error:
+            raise ArffError(
+                f"cannot read on: {error}. Check that the file is complete, that its "
+                f"name tells its compression and that the encoding is {encoding}.",
+                reader.path,
+                reader.line + 1,
+            ) from error
 
 
 class _Reader:
@@ -236,7 +182,7 @@ class _Reader:
         self.line += 1
         line = line.strip()
         if "%" in line:
-            hidden = _QUOTED_PART.sub(lambda part: "x" * len(part[0]), line)
+            hidden = _QUOTED_TEXT.sub(lambda text: "x" * len(text[0]), line)
             comment = _COMMENT.search(hidden)
             if comment:
                 line = line[: comment.start()].rstrip()
@@ -250,9 +196,9 @@ class _Reader:
             self.dense_row(line)
 
     def finish(self) -> Relation:
-        """Give what was read."""
+        """Return the relation that was read."""
         if not self.in_data:
-            raise self.error("the file ends before @data; is it whole?")
+            raise self.error("the file ends before @data; is it complete?")
         attributes = tuple(
             attribute
             if attribute.kind in ("numeric", "nominal")
@@ -312,8 +258,8 @@ class _Reader:
             values = tuple(token for token in tokens if token is not None)
             if len(set(values)) < len(tokens):
                 raise self.error(
-                    f"the values of {name!r} must be distinct, and '?' among them in "
-                    "quotes: without, it stands for a missing value."
+                    f"the values of {name!r} must be distinct, and '?' must be in "
+                    "quotes: without quotes it is a missing value."
                 )
             self.attributes.append(Attribute(name, "nominal", values))
         else:
@@ -433,7 +379,7 @@ class _Reader:
         return indices, tokens
 
     def value_at(self, text: str, position: int) -> tuple[str | None, bool, int]:
-        """Give the value at a position, whether more follow, and where to go on."""
+        """Return the value at a position, whether more follow, and where they do."""
         match = _VALUE.match(text, position)
         assert match is not None  # an empty value matches too
         token = match[1].strip()
@@ -446,7 +392,7 @@ class _Reader:
         return self.error("a value is empty; a missing value is written '?'.")
 
     def unquote(self, token: str) -> str:
-        """Give the text that a token stands for."""
+        """Return the text that a token stands for."""
         if not token.startswith(("'", '"')):
             return token
         if not re.fullmatch(_QUOTED, token):
@@ -462,7 +408,7 @@ def _unescape(match: re.Match[str]) -> str:
 def _converter(
     attribute: Attribute, codes: dict[str | None, float]
 ) -> Callable[[str | None], float]:
-    """Give the function from a token of this column to its number."""
+    """Return the function that turns a token of this column into its number."""
     if attribute.kind == "numeric":
         return _number
     if attribute.kind == "nominal":
@@ -476,36 +422,3 @@ def _number(token: str | None) -> float:
     if "_" in token:  # float() takes 1_000
         raise ValueError(token)
     return float(token)
-
-
-def _type_of(attribute: Attribute) -> str:
-    if attribute.kind == "nominal":
-        return "{" + ",".join(map(_quote, attribute.values)) + "}"
-    return attribute.kind
-
-
-def _column_writer(attribute: Attribute) -> Callable[[float], str]:
-    """Give the function from a number of this column to its text."""
-    texts = [_quote(value) for value in attribute.values]
-
-    def write(value: float) -> str:
-        if math.isnan(value):
-            return "?"
-        if attribute.kind == "numeric":
-            return repr(float(value)).removesuffix(".0")
-        if not (0 <= value < len(texts) and value == int(value)):
-            raise ValueError(
-                f"expected codes from 0 to {len(texts) - 1} for {attribute.name!r}; "
-                f"found {value}."
-            )
-        return texts[int(value)]
-
-    return write
-
-
-def _quote(text: str) -> str:
-    if _PLAIN.fullmatch(text):
-        return text
-    for plain, escape in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r")):
-        text = text.replace(plain, escape)
-    return f"'{text}'"

@@ -1,4 +1,4 @@
-"""Reading of labels, numbers, options and random states."""
+"""Labels of any kind become codes, and codes become labels again."""
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,6 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from spanforest._labels import read_labels
-from spanforest._parameters import (
-    check_count,
-    check_number,
-    check_option,
-    seed_sequence,
-)
 
 INDICATOR = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0]])
 WORDS = np.array([["no", "red"], ["yes", "blue"], ["no", "green"]])
@@ -40,7 +34,7 @@ columns = st.lists(
 
 @given(st.data(), st.integers(1, 6))
 @settings(deadline=None, max_examples=50)
-def test_decoding_the_codes_gives_the_labels_back(data, n_samples):
+def test_decoding_the_codes_returns_the_labels(data, n_samples):
     kinds = data.draw(columns)
     drawn = [
         data.draw(st.lists(kind, min_size=n_samples, max_size=n_samples))
@@ -84,7 +78,7 @@ def test_decoding_the_codes_gives_the_labels_back(data, n_samples):
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_predictions_get_the_type_of_the_labels(Y, dtype):
+def test_decoded_labels_have_the_type_of_the_labels(Y, dtype):
     codes, coding = read_labels(Y)
     decoded = coding.decode(codes)
     assert decoded.dtype == dtype
@@ -93,20 +87,20 @@ def test_predictions_get_the_type_of_the_labels(Y, dtype):
 
 
 @pytest.mark.parametrize("Y", [[1, 0], [[1], [0]], [["a", "b"], ["c", "d"]]])
-def test_one_dimension_in_is_one_dimension_out(Y):
+def test_decoded_labels_have_the_shape_of_the_labels(Y):
     codes, coding = read_labels(Y)
     assert codes.ndim == 2
     assert coding.decode(codes).shape == np.shape(Y)
     assert coding.is_vector == (np.ndim(Y) == 1)
 
 
-def test_only_data_frames_name_the_labels():
+def test_the_columns_of_a_data_frame_name_the_labels():
     assert read_labels(frame(a=[0, 1], b=[1, 0]))[1].names.tolist() == ["a", "b"]
     assert read_labels([[0, 1], [1, 0]])[1].names is None
 
 
 @pytest.mark.parametrize("dtype", [int, bool, float, np.uint8])
-def test_the_classes_of_an_indicator_matrix_are_its_labels_whatever_occurs(dtype):
+def test_the_classes_of_an_indicator_matrix_are_the_numbers_of_its_labels(dtype):
     _, coding = read_labels(INDICATOR.astype(dtype))
     assert coding.n_values.tolist() == [2, 2, 1]
     assert_array_equal(coding.sklearn_classes, np.arange(len(coding.classes)))
@@ -124,7 +118,7 @@ def test_the_classes_of_a_vector_are_one_array():
     assert read_labels(["b", "a", "b"])[1].sklearn_classes.tolist() == ["a", "b"]
 
 
-NOT_OBSERVED = "fully observed; label {} of example 1 is .* Drop or fill"
+NOT_OBSERVED = "fully observed; label {} of example 1 is .* means missing. Drop or fill"
 
 
 @pytest.mark.parametrize(
@@ -158,73 +152,9 @@ NOT_OBSERVED = "fully observed; label {} of example 1 is .* Drop or fill"
         (frame(x=["a", 1]), "comparable; label x mixes int and str. Convert"),
     ],
 )
-def test_labels_that_make_no_sense_are_refused_with_a_reason(Y, message):
+def test_labels_that_cannot_be_read_are_refused_with_a_reason(Y, message):
     with pytest.raises(ValueError, match=message):
         read_labels(Y)
-
-
-@pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3)])
-def test_numbers_above_the_minimum_pass(value):
-    number = check_number("C", value)
-    assert number == value
-    assert type(number) is float
-
-
-def test_the_minimum_itself_passes_unless_strict():
-    assert check_number("C", 0, strict=False) == 0.0
-    with pytest.raises(ValueError, match="C must be a number greater than 0; got 0"):
-        check_number("C", 0)
-    with pytest.raises(ValueError, match="C must be a number at least 0; got -1"):
-        check_number("C", -1, strict=False)
-
-
-@pytest.mark.parametrize("value", [-1, np.nan, np.inf, "1", None, True, [1]])
-def test_what_is_not_a_finite_number_is_refused(value):
-    with pytest.raises(ValueError, match="C must be a number greater than 0; got "):
-        check_number("C", value)
-
-
-@pytest.mark.parametrize("value", [0, -1, 1.0, "3", None, True])
-def test_counts_are_whole_and_positive(value):
-    assert check_count("max_iter", np.int32(4)) == 4
-    with pytest.raises(ValueError, match="max_iter must be a whole number of at least"):
-        check_count("max_iter", value)
-
-
-@pytest.mark.parametrize("value", ["MAM", "", None, 1, ["mam"]])
-def test_unknown_options_are_refused_with_the_known_ones(value):
-    with pytest.raises(ValueError, match="must be one of 'mve', 'mam'; got "):
-        check_option("aggregation", value, ("mve", "mam"))
-
-
-def words(root):
-    return root.generate_state(4).tolist()
-
-
-def test_integers_and_equal_generators_give_equal_roots():
-    for make in (lambda: 5, lambda: np.int64(5)):
-        assert words(seed_sequence(make())) == words(np.random.SeedSequence(5))
-    for make in (np.random.RandomState, np.random.default_rng):
-        assert words(seed_sequence(make(1))) == words(seed_sequence(make(1)))
-        assert words(seed_sequence(make(1))) != words(seed_sequence(make(2)))
-
-
-@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
-def test_generators_are_drawn_from(make):
-    generator = make(0)
-    assert words(seed_sequence(generator)) != words(seed_sequence(generator))
-
-
-def test_no_random_state_is_new_every_time_and_leaves_the_global_one_alone():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    assert words(seed_sequence(None)) != words(seed_sequence(None))
-    assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
-
-@pytest.mark.parametrize("value", [-1, "seed", 1.5])
-def test_other_random_states_are_refused(value):
-    with pytest.raises(ValueError, match=r"[Ss]eed"):
-        seed_sequence(value)
 
 
 def test_columns_of_the_same_name_are_refused():
@@ -242,21 +172,63 @@ def test_columns_of_the_same_name_are_refused():
         (INDICATOR.tolist(), "-1", "which are numbers; got text, '-1'"),
     ],
 )
-def test_a_missing_label_that_no_label_can_be_is_refused(Y, missing_label, kind):
-    with pytest.raises(ValueError, match=f"missing_label must be of the kind .*{kind}"):
+def test_a_missing_label_of_another_type_than_all_labels_is_refused(
+    Y, missing_label, kind
+):
+    with pytest.raises(ValueError, match=f"missing_label must be of the type .*{kind}"):
         read_labels(Y, allow_missing=True, missing_label=missing_label)
 
 
 @pytest.mark.parametrize("missing_label", [-1, "?"])
-def test_a_missing_label_need_be_of_the_kind_of_one_label_only(missing_label):
+def test_a_missing_label_may_have_the_type_of_any_one_label(missing_label):
     Y = frame(colour=["red", "?", "blue"], size=[3, -1, 4])
     codes, _ = read_labels(Y, allow_missing=True, missing_label=missing_label)
     assert (codes[1] == -1).tolist() == [missing_label == "?", missing_label == -1]
 
 
-def test_the_name_of_a_series_is_that_of_its_label():
+def test_the_name_of_a_series_names_its_label():
     _, coding = read_labels(pd.Series([0, 1, 1], name="happy"))
     assert coding.names.tolist() == ["happy"]
     assert coding.is_vector
     assert read_labels(pd.Series([0, 1, 1]))[1].names is None
     assert read_labels(pd.Series([0, 1], name=("a", 1)))[1].names.tolist() == [("a", 1)]
+
+
+# --- which value is on -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0, 1], [False, True]),
+        ([0], [False]),
+        ([1], [True]),
+        ([True], [True]),
+        ([False], [False]),
+        ([1.0], [True]),
+        ([0.0, 1.0], [False, True]),
+        ([2], [False]),
+        ([-1, 1], [False, True]),
+        ([1, 2], [False, True]),
+        ([0, 2], [False, True]),
+        ([0, 1, 2], [False, True, True]),
+        (["yes"], [False]),
+        (["no", "yes"], [False, True]),
+        (["blue", "green", "red"], [False, True, True]),
+    ],
+    ids=str,
+)
+def test_zero_is_off_one_is_on_and_of_other_values_the_lowest_is_off(values, expected):
+    _, coding = read_labels([[value] for value in values])
+    assert [is_on.tolist() for is_on in coding.is_on] == [expected]
+
+
+def test_every_label_has_its_own_rule():
+    _, coding = read_labels(frame(a=[1, 1], b=["x", "x"], c=[3, 4], d=[0, 0]))
+    on = [is_on.tolist() for is_on in coding.is_on]
+    assert on == [[True], [False], [False, True], [False]]
+
+
+def test_missing_entries_do_not_change_which_value_is_on():
+    _, coding = read_labels([[1, 3], [np.nan, np.nan]], allow_missing=True)
+    assert [is_on.tolist() for is_on in coding.is_on] == [[True], [False]]
