@@ -319,9 +319,8 @@ def test_calibration_fits_such_an_input_again_on_every_fold():
 
 def test_tuning_scores_folds_as_fits_of_such_an_input_would(monkeypatch):
     use_weighted_input(monkeypatch)
-    monkeypatch.setattr("spanforest.tuning._estimator.SEARCH_TOL", 0.0)
-    monkeypatch.setattr("spanforest.tuning._estimator.SEARCH_PASSES", 1000)
-    shared = {"tol": 1e-3, "max_iter": 1000, "random_state": 0}
+    # a tolerance and passes that the search uses as they are
+    shared = {"tol": 0.1, "max_iter": 50, "random_state": 0}
     folds, seen = [(EVEN, ODD), (ODD, EVEN)], []
 
     def remember(y_true, y_pred):
