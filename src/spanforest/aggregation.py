@@ -133,7 +133,7 @@ def count_ballots(
             chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
             votes[j] = votes[j] + chosen
             margins[j] = margins[j] + margin
-        yield Ballot(votes, margins, t + 1)
+        yield Ballot(list(votes), list(margins), t + 1)
 
 
 def average_margins(

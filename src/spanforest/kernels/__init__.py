@@ -7,7 +7,6 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 from spanforest.kernels._functions import median_gamma, tanimoto_kernel
 from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
 from spanforest.kernels._spec import (
-    HAVE_GAMMA,
     KERNEL_NAMES,
     KERNELS,
     Kernel,
@@ -16,7 +15,6 @@ from spanforest.kernels._spec import (
 )
 
 __all__ = [
-    "HAVE_GAMMA",
     "KERNELS",
     "KERNEL_NAMES",
     "Kernel",

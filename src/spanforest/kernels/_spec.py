@@ -94,10 +94,11 @@ class KernelSpec:
             # a copy: the caller's dict may change between fit and predict
             object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))
             return
-        if not isinstance(self.name, str) or self.name not in KERNEL_NAMES:
+        names = sorted([*KERNELS, "precomputed"])
+        if not isinstance(self.name, str) or self.name not in names:
             raise ValueError(
                 f"Unknown kernel {self.name!r}. Pass one of "
-                f"{', '.join(map(repr, KERNEL_NAMES))}, or a callable."
+                f"{', '.join(map(repr, names))}, or a callable."
             )
         if self.kernel_params:
             raise ValueError(
@@ -118,17 +119,22 @@ class KernelSpec:
         >>> KernelSpec("rbf").has_gamma, KernelSpec("cosine").has_gamma
         (True, False)
         """
-        return self.name in HAVE_GAMMA
+        return self._scale is not None
+
+    @property
+    def _scale(self) -> Scale | None:
+        return KERNELS[self.name].scale if self.name in KERNELS else None
 
     def with_gamma(self, X: Any) -> KernelSpec:
         """Return the kernel with the gamma that it has on training examples `X`.
 
         That is a number if the kernel has a scale, and None otherwise.
         """
-        scale = KERNELS[self.name].scale if self.name in KERNELS else None
-        if scale is None:
+        if self._scale is None:
             return replace(self, gamma=None)
-        return self if self.gamma is not None else replace(self, gamma=scale.default(X))
+        if self.gamma is not None:
+            return self
+        return replace(self, gamma=self._scale.default(X))
 
     def unit_gamma(self, X: Any) -> float:
         """Return the gamma at which a typical size of the examples `X` becomes 1.
@@ -141,10 +147,9 @@ class KernelSpec:
         >>> KernelSpec("rbf").unit_gamma(np.array([[1.0, 5.0], [3.0, 9.0]]))
         0.05
         """
-        scale = KERNELS[self.name].scale  # type: ignore[index]
-        if scale is None:
+        if self._scale is None:
             raise ValueError(f"the kernel {self.name!r} has no gamma.")
-        return scale.unit(X)
+        return self._scale.unit(X)
 
     def matrix(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the kernel values between all rows of `X` and all rows of `Y`.
@@ -306,4 +311,3 @@ KERNELS: dict[str, Kernel] = {
 }
 
 KERNEL_NAMES = tuple(sorted([*KERNELS, "precomputed"]))
-HAVE_GAMMA = tuple(name for name, kernel in KERNELS.items() if kernel.scale is not None)
