@@ -20,7 +20,6 @@ from spanforest.paper.baselines import (
     BaggedSVMClassifier,
     MultiTaskFeatureClassifier,
     PerLabelClassifier,
-    bagged_svm,
     svm_per_label,
 )
 
@@ -28,7 +27,7 @@ CLASSIFIERS = [
     AdaBoostMHClassifier(n_estimators=5, max_leaf_nodes=8, random_state=0),
     MultiTaskFeatureClassifier(),
     svm_per_label(),
-    bagged_svm(n_estimators=7, random_state=0),
+    BaggedSVMClassifier(n_estimators=7, random_state=0),
 ]
 
 
@@ -48,7 +47,7 @@ def data():
     [
         *CLASSIFIERS,
         svm_per_label(kernel="precomputed"),
-        bagged_svm(kernel="precomputed", n_estimators=7),
+        BaggedSVMClassifier(kernel="precomputed", n_estimators=7),
     ]
 )
 def test_scikit_learn_accepts_the_classifier(estimator, check):
@@ -204,7 +203,7 @@ def emotions():
         (AdaBoostMHClassifier(random_state=0), (76.8, 23.8, 66.2)),
         (MultiTaskFeatureClassifier(), (79.8, 25.5, 64.6)),
         (svm_per_label(), (77.3, 21.2, 57.1)),
-        (bagged_svm(random_state=0), (74.1, 20.9, 61.5)),
+        (BaggedSVMClassifier(random_state=0), (74.1, 20.9, 61.5)),
     ],
     ids=name_of,
 )

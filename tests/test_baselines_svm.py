@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 from spanforest.paper.baselines import (
     BaggedSVMClassifier,
     PerLabelClassifier,
-    bagged_svm,
     svm_per_label,
 )
 
@@ -59,7 +58,7 @@ def test_scores_of_a_bag_are_the_mean_of_votes_by_hand(data):
     X, _ = data
     Y = (X[:, :3] > np.median(X, axis=0)[:3]).astype(int)
     K = X @ X.T
-    model = bagged_svm(C=0.2, n_estimators=5, random_state=2).fit(X, Y)
+    model = BaggedSVMClassifier(C=0.2, n_estimators=5, random_state=2).fit(X, Y)
     assert model.samples_.shape == (5, 32)
     votes = np.zeros(Y.shape)
     for rows in model.samples_:
@@ -71,10 +70,10 @@ def test_scores_of_a_bag_are_the_mean_of_votes_by_hand(data):
     assert_allclose(model.decision_function(X), votes / 5)
 
 
-@pytest.mark.parametrize("make", [svm_per_label, bagged_svm])
+@pytest.mark.parametrize("make", [svm_per_label, BaggedSVMClassifier])
 def test_a_kernel_matrix_gives_what_its_data_give(data, make):
     X, Y = data
-    extra = {"random_state": 0} if make is bagged_svm else {}
+    extra = {"random_state": 0} if make is BaggedSVMClassifier else {}
 
     def inner(A, B):
         return A @ B.T
@@ -89,14 +88,14 @@ def test_a_kernel_matrix_gives_what_its_data_give(data, make):
 def test_a_precomputed_kernel_must_be_square(data):
     X, Y = data
     with pytest.raises(ValueError, match="must be square"):
-        bagged_svm(kernel="precomputed").fit(X, Y)
+        BaggedSVMClassifier(kernel="precomputed").fit(X, Y)
 
 
 def test_bags_without_a_class_vote_for_the_other(data):
     X, Y = data
     Y[:, 0] = 0
     Y[5, 0] = 1
-    model = bagged_svm(n_estimators=40, kernel="rbf", random_state=0).fit(X, Y)
+    model = BaggedSVMClassifier(n_estimators=40, kernel="rbf", random_state=0).fit(X, Y)
     without = ~(model.samples_ == 5).any(axis=1)
     assert 0 < without.sum() < 40
     assert_array_equal(model.intercept_[without, 0], -1.0)
@@ -110,12 +109,12 @@ def test_fitting_is_quiet_about_labels_with_one_value(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         svm_per_label().fit(X, Y)
-        bagged_svm(n_estimators=3).fit(X, Y)
+        BaggedSVMClassifier(n_estimators=3).fit(X, Y)
 
 
 def test_the_first_bags_do_not_depend_on_their_number(data):
-    few = bagged_svm(n_estimators=3, random_state=1).fit(*data)
-    many = bagged_svm(n_estimators=6, random_state=1).fit(*data)
+    few = BaggedSVMClassifier(n_estimators=3, random_state=1).fit(*data)
+    many = BaggedSVMClassifier(n_estimators=6, random_state=1).fit(*data)
     assert_array_equal(few.samples_, many.samples_[:3])
 
 

@@ -48,9 +48,9 @@ from spanforest.graphs import LabelGraph, random_pairing
 from spanforest.kernels import tanimoto_kernel
 from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
+    BaggedSVMClassifier,
     MultiTaskFeatureClassifier,
     PerLabelClassifier,
-    bagged_svm,
     svm_per_label,
 )
 from spanforest.persistence import (
@@ -144,11 +144,13 @@ CASES = {
     "multitask": Case(MultiTaskFeatureClassifier()),
     "SVM": Case(svm_per_label()),
     "sparse SVM": Case(svm_per_label(kernel="rbf"), SPARSE[0], WORDS, SPARSE[1]),
-    "bagging": Case(bagged_svm(n_estimators=3, random_state=0, kernel="rbf")),
+    "bagging": Case(BaggedSVMClassifier(n_estimators=3, random_state=0, kernel="rbf")),
     "sparse bagging": Case(
-        bagged_svm(n_estimators=3, random_state=0), SPARSE[0], Y, SPARSE[1]
+        BaggedSVMClassifier(n_estimators=3, random_state=0), SPARSE[0], Y, SPARSE[1]
     ),
-    "bagging, strided X": Case(bagged_svm(n_estimators=3), np.repeat(X, 2, 1)[:, ::2]),
+    "bagging, strided X": Case(
+        BaggedSVMClassifier(n_estimators=3), np.repeat(X, 2, 1)[:, ::2]
+    ),
     "trees per label": Case(PerLabelClassifier(DecisionTreeClassifier(random_state=0))),
 }
 

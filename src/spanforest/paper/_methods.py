@@ -27,9 +27,9 @@ from spanforest.paper._fold_inputs import Fold, FoldKernel, TrainTest
 from spanforest.paper._stored_graph import StoredGraph
 from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
+    BaggedSVMClassifier,
     MultiTaskFeatureClassifier,
     PerLabelClassifier,
-    bagged_svm,
     svm_per_label,
 )
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
@@ -235,7 +235,7 @@ def _svm(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
 
 
 def _bagging(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
-    bag = bagged_svm(
+    bag = BaggedSVMClassifier(
         params["C"],
         kernel="precomputed",
         n_estimators=effort.n_bags,

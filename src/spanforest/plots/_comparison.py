@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from spanforest.plots._style import (
     BLACK,
     GREY,
-    axes_for,
+    Display,
     method_colour,
     optional,
 )
 
 
-class CriticalDifferenceDisplay:
+class CriticalDifferenceDisplay(Display):
     """Average ranks of methods; bars join methods whose difference may be chance.
 
     `scikit_posthocs.critical_difference_diagram` draws it, in the style of Demšar
@@ -98,23 +98,14 @@ class CriticalDifferenceDisplay:
         names = [self.methods[k] for k in order]
         return [[names[k] for k in clique] for clique in cliques if len(clique) > 1]
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw the diagram.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 7.0, 1.2 + 0.32 * ((len(self.methods) + 1) // 2)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        CriticalDifferenceDisplay
-            Itself.
-        """
+    def _draw(self, ax: Any) -> None:
+        """Draw the diagram."""
         posthocs = optional("scikit_posthocs", extra="experiments")
         pandas = optional("pandas", extra="experiments")
-        n_rows = (len(self.methods) + 1) // 2
-        ax = axes_for(ax, width=7.0, height=1.2 + 0.32 * n_rows)
         names = self.methods
         drawn = posthocs.critical_difference_diagram(
             dict(zip(names, self.average_ranks.tolist(), strict=True)),
@@ -136,8 +127,6 @@ class CriticalDifferenceDisplay:
         if self.critical_difference is not None:
             self._draw_critical_difference(ax, self.critical_difference)
         self.bars_ = [line for [line] in drawn["crossbars"]]
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_critical_difference(self, ax: Any, difference: float) -> None:
         """Draw a bar as long as the difference above the numbers of the axis."""

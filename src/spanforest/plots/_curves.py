@@ -14,7 +14,7 @@ from spanforest.diagnostics import final_step, in_training_order
 from spanforest.metrics import MEASURES
 from spanforest.plots._style import (
     BLACK,
-    axes_for,
+    Display,
     count_from_one,
     measure_label,
     method_colour,
@@ -26,7 +26,7 @@ N_COLUMNS = 5
 LEAST_SPAN = 0.01  # shortest y axis; a shorter one would make noise look like a trend
 
 
-class EnsembleCurveDisplay:
+class EnsembleCurveDisplay(Display):
     """Quality of the first 1, 2, ..., n_trees members, combined in different ways.
 
     Make it with `from_estimator`, or from numbers.
@@ -123,25 +123,11 @@ class EnsembleCurveDisplay:
         alone = [quality(Y, member.predict(X)) for member in ensemble.estimators_]
         return cls(curves, float(np.mean(alone)), name).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        EnsembleCurveDisplay
-            Itself.
-        """
-        ax = axes_for(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw the curves."""
         _draw_curves(ax, self.curves, self.member)
         ax.set(xlabel="Number of trees", ylabel=measure_label(self.measure))
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def plot_learning_curves(

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from spanforest._parameters import check_count
 from spanforest.diagnostics import Positives, in_training_order
-from spanforest.plots._style import BLACK, GREEN, axes_for, tidy
+from spanforest.plots._style import BLACK, GREEN, Display, tidy
 
 
-class ScoreCalibrationDisplay:
+class ScoreCalibrationDisplay(Display):
     """Share of positives against the score, over the microlabels of all examples.
 
     The microlabels are put into bins of nearly equal size by their score. If scores
@@ -102,20 +102,8 @@ class ScoreCalibrationDisplay:
         share = np.bincount(place, is_on)[used] / count[used]
         return cls(mean_score, share, count[used]).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw a point per bin, with two standard errors on either side.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        ScoreCalibrationDisplay
-            Itself.
-        """
-        ax = axes_for(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw a point per bin, with two standard errors on either side."""
         share, count = self.positive_share, np.maximum(self.count, 1)
         error = 2 * np.sqrt(share * (1 - share) / count)
         sizes = " to ".join(f"{n:,}" for n in np.unique([count.min(), count.max()]))
@@ -136,5 +124,3 @@ class ScoreCalibrationDisplay:
         ax.set(xlabel="Decision function", ylabel="Positive microlabels (%)")
         ax.set_ylim(-3, 106)
         ax.legend(frameon=False, loc="upper left")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

@@ -7,7 +7,7 @@ can tell them apart.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 from spanforest.metrics import MEASURES
 
@@ -67,6 +67,39 @@ def axes_for(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
     pyplot = optional("matplotlib.pyplot")
     _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+class Display:
+    """Base of figures that keep their numbers: a subclass draws them in `_draw`."""
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Display
+            Itself; the axes are `ax_`, the figure is `figure_`.
+        """
+        ax = axes_for(ax, *self._size)
+        self._draw(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+        return 6.0, 4.0
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
 
 def tidy(ax: Any, grid: str = "y") -> None:

@@ -40,44 +40,6 @@ def svm_per_label(C=1.0, kernel="linear", gamma="scale"):
     return PerLabelClassifier(SVC(C=C, kernel=kernel, gamma=gamma))
 
 
-def bagged_svm(
-    C=1.0, kernel="linear", n_estimators=60, max_samples=0.4, random_state=None
-):
-    """Set up the paper's bagging: 60 support vector machines on 40 % samples.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Margin softness.
-    kernel : str or callable, default="linear"
-        Kernel, as in `BaggedSVMClassifier`.
-    n_estimators : int, default=60
-        Number of samples drawn.
-    max_samples : float, default=0.4
-        Share of the examples in one sample.
-    random_state : int, RandomState instance or None, default=None
-        Which examples are drawn.
-
-    Returns
-    -------
-    classifier : BaggedSVMClassifier
-        Not fitted.
-
-    Examples
-    --------
-    >>> from spanforest.paper.baselines import bagged_svm
-    >>> bagged_svm(C=0.5, random_state=0)
-    BaggedSVMClassifier(C=0.5, random_state=0)
-    """
-    return BaggedSVMClassifier(
-        C=C,
-        kernel=kernel,
-        n_estimators=n_estimators,
-        max_samples=max_samples,
-        random_state=random_state,
-    )
-
-
 class PerLabelClassifier(SignClassifier):
     """One copy of a binary classifier per label.
 
