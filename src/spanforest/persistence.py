@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from spanforest import __version__
-from spanforest._model_checks import (
+from spanforest._model_file_checks import (
     TRUSTED,
     check_contents,
     contents,

@@ -1,6 +1,6 @@
 """Cells of factors: where they stand, and scores of labellings."""
 
-from spanforest._compiled.options import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined
 
 TIE = 1e-12  # relative; closer scores tie, so that rounding errors do not choose
 NEGLIGIBLE = 1e-14  # relative; smaller numbers are rounding errors
@@ -57,4 +57,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

@@ -2,10 +2,10 @@
 
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
+from spanforest._compiled.decorators import compiled
 from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
 from spanforest._compiled.forests import forest_max_sum
 from spanforest._compiled.messages import CERTIFYING_SWEEPS, tree_reweighted
-from spanforest._compiled.options import compiled
 from spanforest._compiled.visits import add_loss, augment_with_loss, visit_buffers
 
 
@@ -65,4 +65,4 @@ def expected_loss(dual_coef, problem):
     return total
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

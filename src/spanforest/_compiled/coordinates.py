@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spanforest._compiled.options import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined
 
 
 @inlined
@@ -92,4 +92,4 @@ def squared_norm(coordinates, values):
     return total
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

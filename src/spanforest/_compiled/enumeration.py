@@ -8,7 +8,7 @@ from spanforest._compiled.cells import (
     other_end,
     picked_cell,
 )
-from spanforest._compiled.options import compiled
+from spanforest._compiled.decorators import compiled
 
 FEW_LABELLINGS = 2**12  # at most this many are tried where no bound is tight
 
@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import exceeds
-from spanforest._compiled.options import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined
 
 
 class Walk(NamedTuple):
@@ -151,4 +151,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

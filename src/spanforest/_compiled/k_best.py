@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.options import compiled
+from spanforest._compiled.decorators import compiled
 
 
 class Lists(NamedTuple):
@@ -189,4 +189,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

@@ -12,7 +12,7 @@ from spanforest._compiled.cells import (
     labelling_score,
     other_end,
 )
-from spanforest._compiled.options import compiled
+from spanforest._compiled.decorators import compiled
 
 TIGHT = 1e-10  # relative; a bound that is this close to a score meets it
 TRAINING_SWEEPS = 20  # of message passing, for each step of training
@@ -274,4 +274,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

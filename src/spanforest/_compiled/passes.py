@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.coordinates import expand
-from spanforest._compiled.options import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined
 from spanforest._compiled.products import add_products, room_for_products, row_products
 from spanforest._compiled.visits import Visit, visit_buffers, visit_example
 
@@ -155,4 +155,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

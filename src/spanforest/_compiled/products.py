@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.options import compiled, summed
+from spanforest._compiled.decorators import compiled, summed
 
 TILE = 512  # entries of a row in a product: a few such rows fit the first cache
 
@@ -127,4 +127,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

@@ -11,13 +11,13 @@ from spanforest._compiled.cells import (
     other_end,
     picked_cell,
 )
+from spanforest._compiled.decorators import compiled
 from spanforest._compiled.messages import (
     TIGHT,
     climb,
     least_slack,
     reweighted_sweep,
 )
-from spanforest._compiled.options import compiled
 from spanforest._compiled.records import FactorArrays, Subproblem
 
 
@@ -244,4 +244,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

@@ -11,9 +11,9 @@ import numpy as np
 
 from spanforest._compiled.cells import FORBIDDEN, NEGLIGIBLE, find_cells
 from spanforest._compiled.coordinates import contract, expand
+from spanforest._compiled.decorators import compiled, inlined
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
 from spanforest._compiled.messages import TRAINING_SWEEPS, tree_reweighted
-from spanforest._compiled.options import compiled, inlined
 
 ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
@@ -377,4 +377,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: de445089caeac3af

@@ -6,7 +6,7 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 
 from spanforest.kernels._functions import median_gamma, tanimoto_kernel
 from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
-from spanforest.kernels._spec import (
+from spanforest.kernels._registry import (
     KERNEL_NAMES,
     KERNELS,
     Kernel,

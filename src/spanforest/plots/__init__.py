@@ -8,8 +8,8 @@ the numbers and draw them; `plot` only draws. They need matplotlib: ``pip instal
 from spanforest.diagnostics import LabelMeasures
 from spanforest.plots._comparison import CriticalDifferenceDisplay
 from spanforest.plots._convergence import DualityGapDisplay
-from spanforest.plots._curves import EnsembleCurveDisplay, plot_learning_curves
 from spanforest.plots._diversity import DiversityDisplay
+from spanforest.plots._ensemble_curves import EnsembleCurveDisplay, plot_learning_curves
 from spanforest.plots._label_graph import LabelGraphDisplay
 from spanforest.plots._label_measures import LabelMeasuresDisplay
 from spanforest.plots._score_calibration import ScoreCalibrationDisplay

@@ -1,7 +1,7 @@
 """Kernels by name, and a kernel with its parameters fixed.
 
-To add a kernel by name, add an entry to `KERNELS`: nothing else in the library lists
-them.
+To add a kernel by name, add an entry to `KERNELS`. The command line lists the names
+again, without importing this module; a test compares the two lists.
 """
 
 from __future__ import annotations

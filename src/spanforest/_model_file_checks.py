@@ -38,7 +38,7 @@ _TRUSTED_NAMES = {
     "spanforest.calibration": "Calibration",
     "spanforest._labels": "LabelCoding",
     "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
-    "spanforest.kernels._spec": "KernelSpec",
+    "spanforest.kernels._registry": "KernelSpec",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
     "sklearn.model_selection._split": (

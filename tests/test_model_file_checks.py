@@ -42,7 +42,7 @@ from spanforest import (
     MMCRFClassifier,
     RandomGraphEnsembleClassifier,
     RandomGraphEnsembleClassifierCV,
-    _model_checks,
+    _model_file_checks,
 )
 from spanforest.graphs import GENERATORS, LabelGraph
 from spanforest.metrics import MEASURES
@@ -61,7 +61,7 @@ def path(tmp_path):
 # --- trusted names -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(_model_checks.TRUSTED))
+@pytest.mark.parametrize("name", sorted(_model_file_checks.TRUSTED))
 def test_every_trusted_name_belongs_to_a_function_or_class(name):
     module, _, attribute = name.rpartition(".")
     trusted = getattr(import_module(module), attribute)
@@ -83,7 +83,7 @@ def test_every_estimator_generator_and_measure_of_the_package_is_trusted():
     ]
     assert len(needed) >= 15
     names = {f"{one.__module__}.{one.__qualname__}" for one in needed}
-    assert names <= _model_checks.TRUSTED
+    assert names <= _model_file_checks.TRUSTED
 
 
 # --- code in files -------------------------------------------------------------------
@@ -281,14 +281,14 @@ BOMB = "would unpack from .* bytes; at most .* are accepted.*Do not use this fil
 
 
 def test_an_archive_that_would_unpack_to_far_more_bytes_is_refused(path, monkeypatch):
-    monkeypatch.setattr(_model_checks, "ALWAYS_ALLOWED", 2**20)
+    monkeypatch.setattr(_model_file_checks, "ALWAYS_ALLOWED", 2**20)
     path.write_bytes(model_file(archive({**members_of(mmcrf()), "1.npy": ZEROS})))
     with pytest.raises(ModelFileError, match=BOMB):
         load(path)
 
 
 def test_the_size_of_an_archive_inside_the_archive_counts(path, monkeypatch):
-    monkeypatch.setattr(_model_checks, "ALWAYS_ALLOWED", 2**20)
+    monkeypatch.setattr(_model_file_checks, "ALWAYS_ALLOWED", 2**20)
     inner = archive({"data.npy": ZEROS})
     path.write_bytes(model_file(archive({**members_of(mmcrf()), "1.npz": inner})))
     with pytest.raises(ModelFileError, match=BOMB):
@@ -296,7 +296,7 @@ def test_the_size_of_an_archive_inside_the_archive_counts(path, monkeypatch):
 
 
 def test_an_archive_that_declares_less_than_it_holds_is_refused(path, monkeypatch):
-    monkeypatch.setattr(_model_checks, "ALWAYS_ALLOWED", 2**20)
+    monkeypatch.setattr(_model_file_checks, "ALWAYS_ALLOWED", 2**20)
     members = members_of(mmcrf(C=np.zeros(2**21)))
     (name,) = (name for name in members if name != "schema.json")
     payload = bytearray(archive(members))
