@@ -65,4 +65,4 @@ def expected_loss(dual_coef, problem):
     return total
 
 
-# stamp: de445089caeac3af
+# stamp: f9d0263f64582625

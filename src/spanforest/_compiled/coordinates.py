@@ -92,4 +92,4 @@ def squared_norm(coordinates, values):
     return total
 
 
-# stamp: de445089caeac3af
+# stamp: f9d0263f64582625

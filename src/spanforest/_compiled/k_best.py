@@ -189,4 +189,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: de445089caeac3af
+# stamp: f9d0263f64582625

@@ -155,4 +155,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: de445089caeac3af
+# stamp: f9d0263f64582625

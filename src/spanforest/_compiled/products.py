@@ -127,4 +127,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: de445089caeac3af
+# stamp: f9d0263f64582625

@@ -116,4 +116,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: de445089caeac3af
+# stamp: f9d0263f64582625

@@ -377,4 +377,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: de445089caeac3af
+# stamp: f9d0263f64582625
