@@ -48,4 +48,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

@@ -57,4 +57,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

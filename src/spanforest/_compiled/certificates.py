@@ -65,4 +65,4 @@ def expected_loss(dual_coef, problem):
     return total
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

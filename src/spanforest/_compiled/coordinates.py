@@ -92,4 +92,4 @@ def squared_norm(coordinates, values):
     return total
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

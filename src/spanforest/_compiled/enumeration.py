@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

@@ -189,4 +189,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

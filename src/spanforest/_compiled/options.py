@@ -23,4 +23,4 @@ except KeyError:  # this version of Numba does not know the option
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

@@ -116,4 +116,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

@@ -244,4 +244,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e

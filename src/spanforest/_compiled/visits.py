@@ -377,4 +377,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 9b13b9bf65c97327
+# stamp: c460e01d46d13c1e
