@@ -62,7 +62,7 @@ def make_task(graph, n_values, *, loss="edge", seed=0, n=6, C=0.5):
     Y[rng.random(Y.shape) < 1 / 3] = -1
     Y[0] = -1
     Y[1] = rng.integers(n_values)
-    factors = model_factors(graph, np.array(n_values), node_factors=True)
+    factors = model_factors(graph, np.array(n_values), unary_everywhere=True)
     return Task(factors, loss, rng.normal(size=(n, 2)), Y.astype(np.int32), C)
 
 

@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_predict
 from strategies import seeds
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
-from spanforest._calibration_folds import HeldOut, margins_of_fold
+from spanforest._calibration_folds import RefittedMembers, margins_of_fold
 from spanforest._inputs import Features, KernelMatrix
 from spanforest._parallel import Workers
 from spanforest._training import Settings, TrainingSet
@@ -391,7 +391,8 @@ def test_the_unit_of_a_margin_is_the_loss_of_one_wrong_label():
     parts = [FactorGraph(LabelGraph(4, edges), [2, 2, 3, 2]) for edges in (STAR, PATH)]
     for loss, units in {"edge": [2.0, 1.5, 1.5, 1.0], "hamming": [1.0] * 4}.items():
         how = Settings(C=1.0, loss=loss, fit_intercept=True, tol=0.01, max_iter=100)
-        assert_allclose(HeldOut(parts, how, average_margins).margin_units, units)
+        members = RefittedMembers(parts, how, average_margins)
+        assert_allclose(members.margin_units, units)
 
 
 @compiled_only
@@ -417,7 +418,7 @@ def test_held_out_margins_are_those_of_a_model_of_the_other_examples(
         2, aggregation, graphs, kernel="rbf" if is_kernel else "linear", tol=1e-5
     )
     model.set_params(max_iter=5000, random_state=0).fit(X[~held_out], Y[~held_out])
-    how = HeldOut(
+    how = RefittedMembers(
         model._member_factors,
         model._settings(),
         consensus_margins if aggregation == "mam" else average_margins,
@@ -486,5 +487,5 @@ def test_folds_are_sent_no_second_copy_of_the_kernel(monkeypatch):
         2, kernel="rbf", tol=0.1, probability=True, random_state=0
     )
     model.fit(X, (X[:, :2] > 0).astype(int))
-    assert all(basis.copy is not None for basis in sent["members"])
-    assert all(basis.copy is None for basis in sent["calibration folds"])
+    assert all(basis.single is not None for basis in sent["members"])
+    assert all(basis.single is None for basis in sent["calibration folds"])

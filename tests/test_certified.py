@@ -42,7 +42,7 @@ def model(request):
 
 def factors_and_scores(model, X):
     factors = model._decoding_factors
-    return factors, np.vstack([model._scores(basis) for basis in model._bases(X)])
+    return factors, np.vstack([model._scores(basis) for basis in model._row_chunks(X)])
 
 
 def test_certified_predictions_are_the_exhaustive_maximum(model):

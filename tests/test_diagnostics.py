@@ -60,14 +60,14 @@ KINDS = {
 def scores_of(model, X):
     """Scores of all cells for examples that fit into one block."""
     fitted = FittedModel(model)
-    (basis,) = fitted.bases(X)
+    (basis,) = fitted.row_chunks(X)
     return fitted.scores(basis)
 
 
 def member_nodes(fitted, X, labels):
     """ψ_j of every member by the paper's sum over edges, (n_trees, n, n_labels)."""
     nodes = np.zeros((len(fitted.estimators_), *labels.shape))
-    (basis,) = FittedModel(fitted).bases(X)
+    (basis,) = FittedModel(fitted).row_chunks(X)
     for t, member in enumerate(fitted.estimators_):
         factors = FittedModel(member).factors
         weights = member.coef_ if hasattr(member, "coef_") else member.dual_coef_

@@ -31,7 +31,7 @@ from small_data import (
 )
 
 from spanforest import RandomGraphEnsembleClassifier
-from spanforest._calibration_folds import HeldOut, margins_of_fold
+from spanforest._calibration_folds import RefittedMembers, margins_of_fold
 from spanforest._inputs import (
     SINGLE_SUFFICES,
     Input,
@@ -190,8 +190,8 @@ def test_a_rounded_copy_is_added_where_the_tolerance_allows_it():
     _, basis = fitted_input("rbf", X)
     prepared = basis.prepared(SINGLE_SUFFICES)
     assert prepared.K is basis.K
-    assert prepared.copy.dtype == np.float32
-    assert_array_equal(prepared.copy, basis.K.astype(np.float32))
+    assert prepared.single.dtype == np.float32
+    assert_array_equal(prepared.single, basis.K.astype(np.float32))
     assert basis.prepared(SINGLE_SUFFICES / 2) is basis
     single = basis.in_single_precision()
     assert single.prepared(1.0) is single
@@ -202,7 +202,7 @@ def test_a_rounded_copy_is_added_where_the_tolerance_allows_it():
 def test_no_copy_is_made_of_a_matrix_that_would_take_too_much_memory(monkeypatch):
     _, basis = fitted_input("rbf", X)
     monkeypatch.setattr("spanforest._inputs.LARGEST_COPY", basis.K.nbytes // 2)
-    assert basis.prepared(1.0).copy is not None
+    assert basis.prepared(1.0).single is not None
     monkeypatch.setattr("spanforest._inputs.LARGEST_COPY", basis.K.nbytes // 2 - 1)
     assert basis.prepared(1.0) is basis
 
@@ -303,7 +303,7 @@ def test_calibration_fits_such_an_input_again_on_every_fold():
     data = TrainingSet(WeightedBasis(X, CODES), CODES)
     factors = [data.factors(LabelGraph(4, [(0, 1), (1, 2)]))]
     settings = Settings(1.0, "edge", True, 1e-3, 1000)
-    members = HeldOut(factors, settings, average_margins)
+    members = RefittedMembers(factors, settings, average_margins)
     held_out = np.arange(60) < 20
     seed = np.random.SeedSequence(0)
     margins = margins_of_fold(data, held_out, members, seed)

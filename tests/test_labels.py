@@ -42,7 +42,7 @@ def test_decoding_the_codes_returns_the_labels(data, n_samples):
     ]
     Y = pd.DataFrame({f"label {j}": column for j, column in enumerate(drawn)})
     codes, coding = read_labels(Y)
-    assert coding.decode(codes).tolist() == Y.to_numpy().tolist()
+    assert coding.to_labels(codes).tolist() == Y.to_numpy().tolist()
     assert (codes.max(axis=0) < coding.n_values).all()
     assert (codes.min(axis=0) == 0).all()
     for values in coding.classes:
@@ -80,7 +80,7 @@ def test_decoding_the_codes_returns_the_labels(data, n_samples):
 )
 def test_decoded_labels_have_the_type_of_the_labels(Y, dtype):
     codes, coding = read_labels(Y)
-    decoded = coding.decode(codes)
+    decoded = coding.to_labels(codes)
     assert decoded.dtype == dtype
     dense = Y.toarray() if sparse.issparse(Y) else np.asarray(Y, dtype=object)
     assert decoded.tolist() == dense.tolist()
@@ -90,7 +90,7 @@ def test_decoded_labels_have_the_type_of_the_labels(Y, dtype):
 def test_decoded_labels_have_the_shape_of_the_labels(Y):
     codes, coding = read_labels(Y)
     assert codes.ndim == 2
-    assert coding.decode(codes).shape == np.shape(Y)
+    assert coding.to_labels(codes).shape == np.shape(Y)
     assert coding.is_vector == (np.ndim(Y) == 1)
 
 

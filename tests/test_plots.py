@@ -359,7 +359,7 @@ def test_equal_scores_share_a_bin():
     )
 
 
-def test_scores_of_the_right_chances_are_calibrated():
+def test_scores_of_the_right_chances_are_calibrated_aggregation():
     scores = rng.normal(size=(4000, 5))
     truth = rng.random(size=scores.shape) < 1 / (1 + np.exp(-2 * scores))
     display = ScoreCalibrationDisplay.from_estimator(Scorer(scores), None, truth)
@@ -377,7 +377,7 @@ def test_scores_of_the_right_chances_are_calibrated():
     ],
     ids=["mam", "mve", "pipeline", "scikit-learn"],
 )
-def test_any_model_with_a_decision_function_can_be_calibrated(model):
+def test_any_model_with_a_decision_function_can_be_calibrated_aggregation(model):
     display = ScoreCalibrationDisplay.from_estimator(model.fit(X, Y), X, Y, n_bins=5)
     assert display.count.sum() == Y.size
     total = (display.positive_share * display.count).sum()

@@ -19,7 +19,7 @@ N_FOLDS = 5
 MOST_MEMBERS = 10  # that are trained again on each fold
 
 
-class HeldOut(NamedTuple):
+class RefittedMembers(NamedTuple):
     """The members that are trained again on each fold."""
 
     factors: list[FactorGraph]  # of each member, with every value of every label
@@ -41,7 +41,10 @@ class HeldOut(NamedTuple):
 
 
 def calibrate(
-    data: TrainingSet, members: HeldOut, seed: np.random.SeedSequence, workers: Workers
+    data: TrainingSet,
+    members: RefittedMembers,
+    seed: np.random.SeedSequence,
+    workers: Workers,
 ) -> Calibration:
     """Fit a calibration to margins of examples that members were not trained on.
 
@@ -53,7 +56,7 @@ def calibrate(
     ----------
     data : TrainingSet
         All training examples.
-    members : HeldOut
+    members : RefittedMembers
         All members.
     seed : SeedSequence
         Draws the folds, and the order of the examples in training.
@@ -70,10 +73,10 @@ def calibrate(
     fold = np.random.default_rng(last).permutation(np.arange(n_samples) % n_folds)
     calls = [(data, fold == f, few, seeds[f]) for f in range(n_folds)]
     margins = [np.empty((n_samples, size)) for size in n_values]
-    of_folds = workers.run(margins_of_fold, calls, "calibration folds")
-    for f, of_fold in enumerate(of_folds):
+    folds = workers.run(margins_of_fold, calls, "calibration folds")
+    for f, fold_margins in enumerate(folds):
         for j, unit in enumerate(few.margin_units):
-            margins[j][fold == f] = of_fold[j] / unit
+            margins[j][fold == f] = fold_margins[j] / unit
     calibration = fit_calibration(margins, data.Y, biases=len(n_values) > 1)
     return calibration.for_margins_of(members.margin_units)
 
@@ -81,7 +84,7 @@ def calibrate(
 def margins_of_fold(
     data: TrainingSet,
     held_out: NDArray[np.bool_],
-    members: HeldOut,
+    members: RefittedMembers,
     seed: np.random.SeedSequence,
 ) -> list[NDArray[np.float64]]:
     """Return the members' margins of some examples, learned from the others."""

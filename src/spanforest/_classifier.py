@@ -28,16 +28,18 @@ from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
 
-CHUNK_CELLS = 2**22  # scores held at once in prediction: 32 MB
+CHUNK_CELLS = 2**22  # entries of the largest array of a chunk: 32 MB
 Decoder = Callable[[FactorGraph, NDArray[np.float64]], Decoding]
 DECODERS: dict[str, Decoder] = {
     "certified": decode_exactly,
     "max_product": lambda factors, scores: max_product(factors, scores)[0],
 }
 # attributes that only some fits set: to delete before a refit
-OF_SOME_FITS = ("coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated")
+OPTIONAL_ATTRIBUTES = (
+    *("coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated_aggregation"),
+)
 # attributes that describe the training data: members have those of their ensemble
-OF_THE_DATA = (
+DATA_ATTRIBUTES = (
     "_coding",
     "_input",
     "has_node_factors_",
@@ -63,7 +65,7 @@ def fits_probabilities(model: Any) -> bool:
 def _limits(seconds: float | None) -> Limits:
     if seconds is None:
         return Limits()
-    return Limits(sys.maxsize, check_number("seconds", seconds))
+    return Limits(n_edges=sys.maxsize, seconds=check_number("seconds", seconds))
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
@@ -103,7 +105,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _factors_on(self, graph: LabelGraph) -> FactorGraph:
         return model_factors(
-            graph, self._coding.n_values, node_factors=self.has_node_factors_
+            graph, self._coding.n_values, unary_everywhere=self.has_node_factors_
         )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -126,7 +128,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         y = self._in_training_order(y)
         if self.missing_label is not None:
-            read_labels(y, missing_label=self.missing_label)  # refuses missing ones
+            read_labels(
+                y, missing_label=self.missing_label
+            )  # refuses missing_label; the measure refuses NaN
         return multilabel_accuracy(y, self.predict(X), sample_weight=sample_weight)
 
     def _in_training_order(self, y: Any) -> Any:
@@ -161,7 +165,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         setattr(self, self._input.weights_name, weights)
 
     def _settings(self) -> Settings:
-        find_loss(self.loss)
+        find_loss(self.loss)  # refuses unknown names
         return Settings(
             C=check_number("C", self.C),
             loss=self.loss,
@@ -184,9 +188,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             X.sum_duplicates()
         return X
 
-    def _read_training_set(self, X: Any, y: Any) -> TrainingSet:
-        """Check X and y, set the attributes that describe them, fit the input."""
-        for name in OF_SOME_FITS:
+    def _begin_fit(self, X: Any, y: Any) -> TrainingSet:
+        """Forget the last fit, check X and y, and return the training set.
+
+        The attributes that describe the data are set. The kernel matrix is computed
+        here.
+        """
+        for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
         self._input = input_for(self._kernel_spec, self.normalize_kernel)
         X = self._read_examples(X, reset=True)
@@ -202,9 +210,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
         basis = self._input.fit(X, Y)
-        self.gamma_ = self._input.spec.gamma
-        if hasattr(self._input, "X_fit"):
-            self.X_fit_ = self._input.X_fit
+        for name, value in self._input.attributes.items():
+            setattr(self, name, value)
         return TrainingSet(basis, Y, self.label_names_)
 
     def _read_new_examples(self, X: Any) -> Any:
@@ -218,29 +225,29 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 )
         return self._read_examples(X, reset=False)
 
-    def _bases(self, X: Any) -> Iterator[Any]:
-        """Yield the basis of new examples, as many at a time as memory allows."""
+    def _row_chunks(self, X: Any) -> Iterator[Any]:
+        """Yield the rows that weights multiply, as many at a time as memory allows."""
         X = self._read_new_examples(X)
         widest = max(*self._weights.shape, 1)
         step = max(1, CHUNK_CELLS // widest)
         for start in range(0, X.shape[0], step):
             yield self._input.rows(X[start : start + step])
 
-    def _scores(self, basis: Any) -> NDArray[np.float64]:
-        """Return the scores of examples, given their basis."""
-        return scores_of(basis, self._weights, self.intercept_)
+    def _scores(self, rows: Any) -> NDArray[np.float64]:
+        """Return the scores of examples, given the rows that weights multiply."""
+        return scores_of(rows, self._weights, self.intercept_)
 
     def _labels_by(
-        self, choose: Callable[[Any], NDArray[np.intp]], X: Any
+        self, X: Any, choose: Callable[[Any], NDArray[np.intp]]
     ) -> NDArray[Any]:
-        """Return the labels of the codes that `choose` returns for a basis."""
-        codes = [choose(basis) for basis in self._bases(X)]
-        return self._coding.decode(np.concatenate(codes))
+        """Return the labels of the codes that `choose` returns for rows."""
+        codes = [choose(rows) for rows in self._row_chunks(X)]
+        return self._coding.to_labels(np.concatenate(codes))
 
-    def _predict_by(self, decoder: Decoder, X: Any) -> NDArray[Any]:
+    def _predict_by(self, X: Any, decoder: Decoder) -> NDArray[Any]:
         """Return the labels that a decoder chooses by their scores."""
         return self._labels_by(
-            lambda basis: decoder(self._factors, self._scores(basis)).labels, X
+            X, lambda rows: decoder(self._factors, self._scores(rows)).labels
         )
 
     def predict_certified(self, X: Any, seconds: float | None = None) -> Decoding:
@@ -278,11 +285,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         limits = _limits(seconds)
         factors = self._factors
         decodings = [
-            decode_exactly(factors, self._scores(basis), limits)
-            for basis in self._bases(X)
+            decode_exactly(factors, self._scores(rows), limits)
+            for rows in self._row_chunks(X)
         ]
         labels, score, bound = (np.concatenate(p) for p in zip(*decodings, strict=True))
-        return Decoding(self._coding.decode(labels), score, bound)
+        return Decoding(self._coding.to_labels(labels), score, bound)
 
     def predict_topk(
         self, X: Any, k: int = 5, seconds: float | None = None
@@ -322,11 +329,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         k = check_count("k", k)
         limits, factors = _limits(seconds), self._factors
         lists = [
-            k_best(factors, self._scores(basis), k, limits) for basis in self._bases(X)
+            k_best(factors, self._scores(rows), k, limits)
+            for rows in self._row_chunks(X)
         ]
         labels, scores, bound = (np.concatenate(p) for p in zip(*lists, strict=True))
         n, k, n_labels = labels.shape
-        values = self._coding.decode(labels.reshape(n * k, n_labels))
+        values = self._coding.to_labels(labels.reshape(n * k, n_labels))
         return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
 
     @available_if(fits_probabilities)
@@ -363,7 +371,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return P[0]
         if self._coding.n_values.max() > 2:
             return P
-        return self._share_on(P)
+        return self._probability_on(P)
 
     @available_if(fits_probabilities)
     def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
@@ -397,7 +405,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         check_option("measure", measure, ("hamming", "f1"))
         P = self._probabilities(X)
         if measure == "hamming":
-            return self._coding.decode(hamming_decisions(P))
+            return self._coding.to_labels(hamming_decisions(P))
         n_values = self._coding.n_values
         if n_values.max() > 2:
             j = int(n_values.argmax())
@@ -405,8 +413,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 "F1 is defined for labels with two values; label "
                 f"{j} has {n_values[j]}. Use measure='hamming'."
             )
-        codes = expected_f1_decisions(self._share_on(P))
-        return self._coding.decode(np.minimum(codes, n_values - 1))
+        codes = expected_f1_decisions(self._probability_on(P))
+        return self._coding.to_labels(np.minimum(codes, n_values - 1))
 
     def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:
         """Return the probability of each value of each label."""
@@ -417,17 +425,17 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 "'fit' again."
             )
         return self._by_label(
-            lambda basis: self.calibration_.probabilities(
-                self._calibrated_margins(basis)
-            ),
             X,
+            lambda rows: self.calibration_.probabilities(
+                self._calibrated_margins(rows)
+            ),
         )
 
-    def _calibrated_margins(self, basis: Any) -> list[NDArray[np.float64]]:
+    def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
         """Return margins of the kind that the calibration was fitted to."""
-        return self._margins(basis)
+        return self._margins(rows)
 
-    def _share_on(self, P: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _probability_on(self, P: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the probability of the higher value of labels with two values.
 
         A label that had one value is on if that is 1, as in `decision_function`.
@@ -441,19 +449,19 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def _decisions(
         self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
-        """Return the decision function that follows from the margins of a basis."""
-        return self._margins_to_decisions(self._by_label(margins, X))
+        """Return the decision function that follows from the margins of rows."""
+        return self._margins_to_decisions(self._by_label(X, margins))
 
     def _by_label(
-        self, compute: Callable[[Any], list[NDArray[np.float64]]], X: Any
+        self, X: Any, compute: Callable[[Any], list[NDArray[np.float64]]]
     ) -> list[NDArray[np.float64]]:
         """Return one array per label, computed a chunk of examples at a time."""
-        chunks = [compute(basis) for basis in self._bases(X)]
+        chunks = [compute(rows) for rows in self._row_chunks(X)]
         return [np.concatenate(of_label) for of_label in zip(*chunks, strict=True)]
 
-    def _margins(self, basis: Any) -> list[NDArray[np.float64]]:
+    def _margins(self, rows: Any) -> list[NDArray[np.float64]]:
         """Return the margins around the label sets that `predict` gives."""
-        return predicted_margins(self._factors, self._scores(basis))
+        return predicted_margins(self._factors, self._scores(rows))
 
     def _margins_to_decisions(
         self, margins: list[NDArray[np.float64]]

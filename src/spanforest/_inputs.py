@@ -27,7 +27,7 @@ from spanforest.solver import Form, KernelForm, linear_form
 SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float32
 LARGEST_COPY = 2**30  # bytes
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 class Basis(Protocol):
@@ -39,7 +39,7 @@ class Basis(Protocol):
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
 
-    def fold(self, train: Rows, test: Rows) -> tuple[Basis, Any]:
+    def fold(self, train: Indices, test: Indices) -> tuple[Basis, Any]:
         """Return the basis of the rows `train`, and the `rows` of the others."""
 
     def in_single_precision(self) -> Basis:
@@ -58,7 +58,7 @@ class Features(NamedTuple):
         """Return the solver's form of these examples."""
         return linear_form(self.X, coordinates, fit_intercept)
 
-    def fold(self, train: Rows, test: Rows) -> tuple[Features, Any]:
+    def fold(self, train: Indices, test: Indices) -> tuple[Features, Any]:
         """Return the features of the rows `train`, and those of the others."""
         return Features(self.X[train]), self.X[test]
 
@@ -75,14 +75,14 @@ class KernelMatrix(NamedTuple):
     """A kernel matrix of the training examples; weights have a row per example."""
 
     K: NDArray[np.floating]
-    copy: NDArray[np.float32] | None = None  # of K, for the products of training
+    single: NDArray[np.float32] | None = None  # a copy of K, for products in training
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
-        return KernelForm(self.K, coordinates, fit_intercept, self.copy)
+        return KernelForm(self.K, coordinates, fit_intercept, self.single)
 
     def fold(
-        self, train: Rows, test: Rows
+        self, train: Indices, test: Indices
     ) -> tuple[KernelMatrix, NDArray[np.floating]]:
         """Slice the matrix: the kernel is not computed again."""
         return KernelMatrix(self.K[np.ix_(train, train)]), self.K[np.ix_(test, train)]
@@ -99,8 +99,8 @@ class KernelMatrix(NamedTuple):
         """
         is_double = self.K.dtype == np.float64
         if not is_double or tol < SINGLE_SUFFICES or self.K.nbytes > 2 * LARGEST_COPY:
-            return self
-        return self._replace(copy=self.K.astype(np.float32))
+            return self  # the copy is half as large as K
+        return self._replace(single=self.K.astype(np.float32))
 
 
 class Input(ABC):
@@ -125,6 +125,11 @@ class Input(ABC):
             Codes of their labels, -1 where not observed; for kernels that are fitted.
         """
 
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that the estimator shows to users after `fit`."""
+        return {"gamma_": self.spec.gamma}
+
     @abstractmethod
     def rows(self, X: Any) -> Any:
         """Return what weights are multiplied by, one row per new example."""
@@ -138,7 +143,7 @@ class LinearInput(Input):
     def fit(self, X: Any, Y: NDArray[np.int32]) -> Features:
         """Check the features, and scale them if that is asked for."""
         check_size(X)
-        self.spec = self.spec.with_gamma(X)
+        self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
         return Features(self.rows(X))
 
     def rows(self, X: Any) -> Any:
@@ -151,13 +156,18 @@ class KernelInput(Input):
 
     X_fit: Any
 
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that the estimator shows to users after `fit`."""
+        return {**super().attributes, "X_fit_": self.X_fit}
+
     def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
         """Keep the examples, derive the kernel's scale, and compute the matrix."""
         check_size(X)
         self.spec = self.spec.with_gamma(X)
         self.X_fit = X.copy()  # or predictions would change with the caller's array
         K = self.rows(self.X_fit)
-        if callable(self.spec.name):
+        if self.spec.is_callable:
             check_kernel_matrix(K)
         return KernelMatrix(np.ascontiguousarray(K))
 
@@ -166,11 +176,11 @@ class KernelInput(Input):
         K = self.spec.matrix(X, self.X_fit)
         if not self.normalize:
             return K
-        of_columns = self.spec.diagonal(self.X_fit)
-        of_rows = of_columns if X is self.X_fit else self.spec.diagonal(X)
+        columns = self.spec.diagonal(self.X_fit)
+        rows = columns if X is self.X_fit else self.spec.diagonal(X)
         # in place, except where a callable may keep its result
-        out = None if callable(self.spec.name) else K
-        return unit_diagonal(K, of_rows, of_columns, out=out)
+        out = None if self.spec.is_callable else K
+        return unit_diagonal(K, rows, columns, out=out)
 
 
 class PrecomputedInput(Input):
@@ -180,7 +190,7 @@ class PrecomputedInput(Input):
 
     def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
         """Check the matrix."""
-        self.spec = self.spec.with_gamma(X)
+        self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
         K = check_kernel_matrix(self.rows(X))
         # `predict` never sees k(x, x) of new examples
         if self.normalize and not np.allclose(K.diagonal(), 1.0, atol=1e-5):
@@ -198,7 +208,7 @@ class PrecomputedInput(Input):
 
 
 def kind_of_input(kernel: Any) -> type[Input]:
-    """Return the kind of input that goes with a kernel: the only place that asks.
+    """Return the kind of input that goes with a kernel.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class LabelCoding:
             for values in self.classes
         ]
 
-    def decode(self, codes: NDArray[np.integer]) -> NDArray[Any]:
+    def to_labels(self, codes: NDArray[np.integer]) -> NDArray[Any]:
         """Return the labels of codes (n, n_labels), in the form of the user's Y."""
         labels = np.empty(codes.shape, dtype=self.dtype)
         for j, values in enumerate(self.classes):

@@ -43,7 +43,7 @@ class Workers(NamedTuple):
         packed = [_pack(arguments) for arguments in calls]
         tasks = [delayed(_call)(function, box, *arrays) for box, arrays in packed]
         shared = {id(array): array for _, arrays in packed for array in arrays}
-        # left to itself joblib puts an array on one worker, and it is lost with it
+        # else joblib sends an array to one worker, and it is lost if that worker dies
         on_all = parallel_config("dask", client=client, scatter=list(shared.values()))
         return self._run(tasks, what, on_all)
 

@@ -33,14 +33,20 @@ class TrainingSet(NamedTuple):
     def fold(
         self, train: NDArray[np.intp], test: NDArray[np.intp]
     ) -> tuple[TrainingSet, Any]:
-        """Return the training set of some rows, and the basis rows of the others."""
+        """Return the training set of some examples, and the rows of the others.
+
+        Rows are what weights are multiplied by: see `Input.rows`.
+        """
         basis, rows = self.basis.fold(train, test)
         return self._replace(basis=basis, Y=self.Y[train]), rows
 
     def factors(self, graph: LabelGraph) -> FactorGraph:
-        """Return the factors of a model on this graph that learns from these data."""
+        """Return the factors of a model on this graph that learns from these data.
+
+        In a fold the numbers of values, and whether labels are missing, are the fold's.
+        """
         return model_factors(
-            graph, self.Y.max(axis=0) + 1, node_factors=bool((self.Y < 0).any())
+            graph, self.Y.max(axis=0) + 1, unary_everywhere=bool((self.Y < 0).any())
         )
 
 
@@ -55,7 +61,7 @@ class Settings(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """Where all randomness of a member comes from."""
+    """A member's graph parameter and seed: all its randomness comes from them."""
 
     graph: Any  # a graph, the name of a generator, or a generator
     seed: np.random.SeedSequence
@@ -63,7 +69,8 @@ class Draw(NamedTuple):
     def start(self, data: TrainingSet) -> tuple[FactorGraph, np.random.Generator]:
         """Draw the member's graph; return its factors and the generator to go on with.
 
-        Of the data only the labels matter.
+        Of the data only the labels matter. The same labels give the same result every
+        time: so tuning compares candidates on the same graphs.
         """
         rng = np.random.default_rng(self.seed)
         graph = draw_graph(self.graph, data.Y, rng, data.label_names)
@@ -111,7 +118,10 @@ def train_path(
     Cs: Iterable[float],
     watch: Watch | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solution for every C, in ascending order; see `solve_path`."""
+    """Yield the solution for every C, in ascending order; see `solve_path`.
+
+    `settings.C` is not used.
+    """
     ends = factors.arrays.factor
     loss = find_loss(settings.loss)(ends["first"], ends["second"])
     problem = Problem(factors, loss, data.Y, settings.C)
@@ -135,24 +145,24 @@ def scores_of(
 
 
 def model_factors(
-    graph: LabelGraph, n_values: NDArray[np.integer], *, node_factors: bool
+    graph: LabelGraph, n_values: NDArray[np.integer], *, unary_everywhere: bool
 ) -> FactorGraph:
     """Return the factors of a model.
 
-    Every label gets a factor of its own beside its edges if `node_factors` asks for
-    them. Models that learn from missing labels need them: an example that has a label
-    but none of the labels it is joined with teaches no edge.
+    With `unary_everywhere` each label has a unary factor beside its edges. Models that
+    learn from missing labels need them: an example that has a label but none of the
+    labels it is joined with teaches no edge.
     """
-    everyone = np.arange(graph.n_labels) if node_factors else None
-    return FactorGraph(graph, n_values, everyone)
+    all_labels = np.arange(graph.n_labels) if unary_everywhere else None
+    return FactorGraph(graph, n_values, all_labels)
 
 
-def warn_not_converged(what: str) -> None:
+def warn_not_converged(what: str, stacklevel: int = 3) -> None:
     """Warn the caller of `fit` that training stopped short of its tolerance."""
     warnings.warn(
         f"Training did not converge: {what}. Raise max_iter or tol, lower C, or scale "
         "the data: StandardScaler for features of different sizes, and then "
         "normalize_kernel=True, which alone does not make up for it.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

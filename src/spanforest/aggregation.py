@@ -45,12 +45,9 @@ class Ballot(NamedTuple):
         noise = 1e-10 * largest[:, None]  # differences of sums are not exact
         codes = []
         for votes, margins in zip(self.votes, self.margins, strict=True):
-            if aggregation == "mve":
-                tied = votes == votes.max(axis=1, keepdims=True)
-                second = margins
-            else:
-                tied = margins >= margins.max(axis=1, keepdims=True) - noise
-                second = votes
+            by_votes = votes == votes.max(axis=1, keepdims=True), margins
+            by_margins = margins >= margins.max(axis=1, keepdims=True) - noise, votes
+            tied, second = {"mve": by_votes, "amm": by_margins}[aggregation]
             codes.append(np.where(tied, second, -np.inf).argmax(axis=1))
         return np.column_stack(codes)
 
@@ -61,12 +58,14 @@ class Ballot(NamedTuple):
         margins add less than half a vote (MVE).
         """
         n = self.n_members
+        if aggregation == "mve":
+            return [
+                (votes + 0.5 * margins / (n + np.abs(margins))) / n
+                for votes, margins in zip(self.votes, self.margins, strict=True)
+            ]
         if aggregation == "amm":
             return [margins / n for margins in self.margins]
-        return [
-            (votes + 0.5 * margins / (n + np.abs(margins))) / n
-            for votes, margins in zip(self.votes, self.margins, strict=True)
-        ]
+        raise ValueError(f"ballots say nothing of the aggregation {aggregation!r}.")
 
 
 def combine(
@@ -127,9 +126,11 @@ def count_ballots(
     """
     votes: list[Any] = [0.0] * members[0].n_labels
     margins: list[Any] = [0.0] * members[0].n_labels
-    for t, (factors, of_member) in enumerate(zip(members, scores, strict=True)):
-        decoding = decode(factors, of_member)
-        for j, margin in enumerate(label_margins(factors, of_member, decoding)):
+    for t, (factors, member_scores) in enumerate(zip(members, scores, strict=True)):
+        # without search, which costs too much per member: on a graph with cycles a
+        # vote may differ from the member's own `predict`
+        decoding = decode(factors, member_scores)
+        for j, margin in enumerate(label_margins(factors, member_scores, decoding)):
             chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
             votes[j] = votes[j] + chosen
             margins[j] = margins[j] + margin
@@ -150,8 +151,8 @@ def average_margins(
     [[-0.5, -1.5]]
     """
     total: Any = 0.0
-    for factors, of_member in zip(members, scores, strict=True):
-        total = total + np.column_stack(label_margins(factors, of_member))
+    for factors, member_scores in zip(members, scores, strict=True):
+        total = total + np.column_stack(label_margins(factors, member_scores))
     return np.split(total / len(members), members[0].value_start[1:], axis=1)
 
 

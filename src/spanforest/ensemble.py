@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._calibration_folds import HeldOut, calibrate
-from spanforest._classifier import OF_THE_DATA, GraphClassifier, find_decoder
+from spanforest._calibration_folds import RefittedMembers, calibrate
+from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._training import (
@@ -53,7 +53,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     * maximum of average marginals (``"mam"``): the label set of highest score on the
       union of all graphs, edge scores averaged over the members.
 
-    All three come from the same members; none needs a refit.
+    All three come from the same members; none needs a refit. On a graph with cycles a
+    member's vote is that of message passing, without the search of its `predict`.
 
     Parameters
     ----------
@@ -186,9 +187,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             The fitted ensemble.
         """
         plan = self._plan()
-        shortfall = self._learn(self._read_training_set(X, y), plan)
-        if shortfall:
-            warn_not_converged(shortfall)
+        models = self._learn(self._begin_fit(X, y), plan)
+        warn_of_shortfall(models, plan.settings)
         return self
 
     def _plan(self) -> Plan:
@@ -201,29 +201,23 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         (calibration_seed,) = root.spawn(1)
         return Plan(self._settings(), list(map(Draw, graphs, seeds)), calibration_seed)
 
-    def _learn(self, data: TrainingSet, plan: Plan) -> str:
-        """Train all members and keep them; return in words what did not converge."""
+    def _learn(self, data: TrainingSet, plan: Plan) -> list[Model]:
+        """Train all members, keep them, and calibrate if that is asked for."""
         workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
         calls = [(prepared, draw, plan.settings) for draw in plan.draws]
         models = workers.run(train_member, calls, "members")
         self._store(models)
         if self.probability:
-            self._calibrated = self.aggregation
+            # predict_proba keeps to it if another aggregation is set later
+            self._calibrated_aggregation = self.aggregation
             is_mam = self.aggregation == "mam"
             margins = consensus_margins if is_mam else average_margins
-            members = HeldOut(self._member_factors, plan.settings, margins)
+            members = RefittedMembers(self._member_factors, plan.settings, margins)
             seed = plan.calibration_seed
+            # not `prepared`: every fold slices a matrix of its own
             self.calibration_ = calibrate(data, members, seed, workers)
-        n_short = sum(not model.solution.converged for model in models)
-        if not n_short:
-            return ""
-        largest = max(model.relative_gap for model in models)
-        return (
-            f"{n_short} of {len(models)} members stopped after {self.max_iter} "
-            f"passes with a duality gap of up to {largest:.2g} times the dual "
-            f"objective; tol is {self.tol:g}"
-        )
+        return models
 
     def _store(self, models: list[Model]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
@@ -236,21 +230,22 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.gap_seconds_ = [solution.seconds for solution in solutions]
         self.n_iter_ = np.array([solution.n_iter for solution in solutions])
         members = self._member_factors
-        self._factors = consensus_factors(members)
+        self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
         self._weights = average_scores(
             self._factors, members, [solution.weights for solution in solutions]
         )
-        constants = [solution.intercept[None] for solution in solutions]
-        self.intercept_ = average_scores(self._factors, members, constants)[0]
+        intercepts = [solution.intercept[None] for solution in solutions]
+        self.intercept_ = average_scores(self._factors, members, intercepts)[0]
 
     def _member(self, model: Model) -> MMCRFClassifier:
         """Return a member as an estimator that shares this one's training examples."""
         params = self.get_params(deep=False)
-        for name in ("n_estimators", "aggregation", "n_jobs", "probability"):
+        for name in ("n_estimators", "aggregation", "n_jobs"):
             del params[name]
+        params["probability"] = False  # a member has no calibration of its own
         member = MMCRFClassifier(**{**params, "graph": model.factors.graph})
-        for name in OF_THE_DATA:
+        for name in DATA_ATTRIBUTES:
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
         member._store(model)
@@ -263,10 +258,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _member_factors(self) -> list[FactorGraph]:
         return [member._factors for member in self.estimators_]
 
-    def _calibrated_margins(self, basis: Any) -> list[NDArray[np.float64]]:
-        if self._calibrated == "mam":
-            return self._margins(basis)
-        scores = (member._scores(basis) for member in self.estimators_)
+    def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
+        if self._calibrated_aggregation == "mam":
+            return self._margins(rows)
+        scores = (member._scores(rows) for member in self.estimators_)
         return average_margins(self._member_factors, scores)
 
     def predict(
@@ -293,8 +288,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         aggregation = self._find_aggregation(aggregation)
         decoder = find_decoder(inference)
         if aggregation == "mam":
-            return self._predict_by(decoder, X)
-        return self._labels_by(lambda basis: self._ballot(basis).choose(aggregation), X)
+            return self._predict_by(X, decoder)
+        return self._labels_by(X, lambda rows: self._ballot(rows).choose(aggregation))
 
     def staged_predict(
         self, X: Any, aggregation: str | None = None
@@ -315,12 +310,12 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """
         check_is_fitted(self)
         aggregation = self._find_aggregation(aggregation)
-        basis = self._input.rows(self._read_new_examples(X))
+        rows = self._input.rows(self._read_new_examples(X))
         if aggregation == "mam":
-            codes = self._staged_mam(basis)
+            codes = self._staged_mam(rows)
         else:
-            codes = (ballot.choose(aggregation) for ballot in self._ballots(basis))
-        return map(self._coding.decode, codes)
+            codes = (ballot.choose(aggregation) for ballot in self._ballots(rows))
+        return map(self._coding.to_labels, codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.
@@ -343,7 +338,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         check_is_fitted(self)
         if self.aggregation != "mam":
             return self._decisions(
-                X, lambda basis: self._ballot(basis).strengths(self.aggregation)
+                X, lambda rows: self._ballot(rows).strengths(self.aggregation)
             )
         return self._decisions(X, self._margins)
 
@@ -351,19 +346,19 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         chosen = self.aggregation if aggregation is None else aggregation
         return check_option("aggregation", chosen, AGGREGATIONS)
 
-    def _ballots(self, basis: Any) -> Iterator[Ballot]:
+    def _ballots(self, rows: Any) -> Iterator[Ballot]:
         """Yield the votes and margins of the first 1, 2, ... members."""
-        scores = (member._scores(basis) for member in self.estimators_)
+        scores = (member._scores(rows) for member in self.estimators_)
         return count_ballots(self._member_factors, scores)
 
-    def _ballot(self, basis: Any) -> Ballot:
-        *_, ballot = self._ballots(basis)
+    def _ballot(self, rows: Any) -> Ballot:
+        *_, ballot = self._ballots(rows)
         return ballot
 
-    def _staged_mam(self, basis: Any) -> Iterator[NDArray[np.intp]]:
+    def _staged_mam(self, rows: Any) -> Iterator[NDArray[np.intp]]:
         """Yield the codes MAM predicts with the first 1, 2, ... members."""
         members, union = self._member_factors, self._factors
-        scores = (member._scores(basis) for member in self.estimators_)
+        scores = (member._scores(rows) for member in self.estimators_)
         for t, total in enumerate(running_sums(union, members, scores), start=1):
             so_far = consensus_factors(members[:t])
             means = total[:, union.places_of(so_far)] / t
@@ -376,6 +371,19 @@ class Plan(NamedTuple):
     settings: Settings
     draws: list[Draw]  # one per member
     calibration_seed: np.random.SeedSequence
+
+
+def warn_of_shortfall(models: list[Model], settings: Settings) -> None:
+    """Warn the caller of `fit` if members stopped short of their tolerance."""
+    n_short = sum(not model.solution.converged for model in models)
+    if n_short:
+        largest = max(model.relative_gap for model in models)
+        warn_not_converged(
+            f"{n_short} of {len(models)} members stopped after {settings.max_iter} "
+            f"passes with a duality gap of up to {largest:.2g} times the dual "
+            f"objective; tol is {settings.tol:g}",
+            stacklevel=4,
+        )
 
 
 def member_graphs(graph: Any, n_estimators: int) -> list[Any]:

@@ -6,7 +6,7 @@ and predicted labels need not be of the same kind. A 1-D target is one label.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -147,12 +147,17 @@ class Measure(NamedTuple):
 
     title: str
     function: Callable[..., float]
+    counts: Literal["labels", "label sets", "positives"]  # what it looks at
 
 
 MEASURES: dict[str, Measure] = {
-    "microlabel_accuracy": Measure("Microlabel accuracy", microlabel_accuracy),
-    "multilabel_accuracy": Measure("Multilabel accuracy", multilabel_accuracy),
-    "microlabel_f1": Measure("Microlabel F1", microlabel_f1),
+    "microlabel_accuracy": Measure(
+        "Microlabel accuracy", microlabel_accuracy, "labels"
+    ),
+    "multilabel_accuracy": Measure(
+        "Multilabel accuracy", multilabel_accuracy, "label sets"
+    ),
+    "microlabel_f1": Measure("Microlabel F1", microlabel_f1, "positives"),
 }
 """The paper's measures by name."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._calibration_folds import HeldOut, calibrate
+from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import GraphClassifier, find_decoder
 from spanforest._parallel import Workers
 from spanforest._parameters import seed_sequence
@@ -194,7 +194,7 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        data = self._read_training_set(X, y)
+        data = self._begin_fit(X, y)
         root = seed_sequence(self.random_state)
         draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
@@ -202,7 +202,7 @@ class MMCRFClassifier(GraphClassifier):
         self._store(model)
         if self.probability:
             (seed,) = root.spawn(1)
-            members = HeldOut([self._factors], settings, consensus_margins)
+            members = RefittedMembers([self._factors], settings, consensus_margins)
             self.calibration_ = calibrate(data, members, seed, Workers())
         if not model.solution.converged:
             warn_not_converged(
@@ -243,7 +243,7 @@ class MMCRFClassifier(GraphClassifier):
             Labels, of the form and type of `y`.
         """
         check_is_fitted(self)
-        return self._predict_by(find_decoder(inference), X)
+        return self._predict_by(X, find_decoder(inference))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.

@@ -48,4 +48,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

@@ -57,4 +57,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

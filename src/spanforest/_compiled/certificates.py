@@ -65,4 +65,4 @@ def expected_loss(dual_coef, problem):
     return total
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

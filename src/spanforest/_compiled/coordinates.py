@@ -92,4 +92,4 @@ def squared_norm(coordinates, values):
     return total
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

@@ -23,4 +23,4 @@ except KeyError:  # this version of Numba does not know the option
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

@@ -151,4 +151,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

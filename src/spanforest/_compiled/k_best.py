@@ -189,4 +189,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

@@ -274,4 +274,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

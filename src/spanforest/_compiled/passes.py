@@ -127,6 +127,7 @@ def sparse_pass(order, features, weights, problem, state, messages):
     intercept, constant = state.intercept, state.constant
     n_coordinates = intercept.shape[0]
     visit = visit_buffers(problem.graph)
+    cells = visit.scores
     scores = np.empty(n_coordinates)
     change = np.empty(n_coordinates)
     changed = np.empty(n_coordinates, dtype=np.int64)
@@ -139,7 +140,7 @@ def sparse_pass(order, features, weights, problem, state, messages):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         norm *= state.scale
-        expand(problem.coordinates, scores, visit.scores)
+        expand(problem.coordinates, scores, cells)
         if not visit_example(i, norm, problem, state, visit, messages, change):
             continue
         n_changed = 0
@@ -155,4 +156,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

@@ -52,18 +52,19 @@ def row_products(data, rows, others, products):
                 s20, s21, s22 = zero, zero, zero
                 s30, s31, s32 = zero, zero, zero
                 for s in range(stop - start):
-                    s00 += x0[s] * w0[s]
-                    s01 += x0[s] * w1[s]
-                    s02 += x0[s] * w2[s]
-                    s10 += x1[s] * w0[s]
-                    s11 += x1[s] * w1[s]
-                    s12 += x1[s] * w2[s]
-                    s20 += x2[s] * w0[s]
-                    s21 += x2[s] * w1[s]
-                    s22 += x2[s] * w2[s]
-                    s30 += x3[s] * w0[s]
-                    s31 += x3[s] * w1[s]
-                    s32 += x3[s] * w2[s]
+                    y0, y1, y2 = w0[s], w1[s], w2[s]
+                    s00 += x0[s] * y0
+                    s01 += x0[s] * y1
+                    s02 += x0[s] * y2
+                    s10 += x1[s] * y0
+                    s11 += x1[s] * y1
+                    s12 += x1[s] * y2
+                    s20 += x2[s] * y0
+                    s21 += x2[s] * y1
+                    s22 += x2[s] * y2
+                    s30 += x3[s] * y0
+                    s31 += x3[s] * y1
+                    s32 += x3[s] * y2
                 products[r, d] += s00
                 products[r, d + 1] += s01
                 products[r, d + 2] += s02
@@ -127,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

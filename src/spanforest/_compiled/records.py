@@ -116,4 +116,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

@@ -244,4 +244,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

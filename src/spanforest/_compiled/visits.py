@@ -377,4 +377,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: f9d0263f64582625
+# stamp: 93d6597fa5062948

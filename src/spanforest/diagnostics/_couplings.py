@@ -106,9 +106,9 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
 def _mean_scores(fitted: FittedModel, X: Any) -> NDArray[np.float64]:
     """Return the score of every cell, averaged over the examples."""
     total, n_samples = np.zeros(fitted.factors.n_cells), 0
-    for basis in fitted.bases(X):
-        total += fitted.scores(basis).sum(axis=0)
-        n_samples += basis.shape[0]
+    for rows in fitted.row_chunks(X):
+        total += fitted.scores(rows).sum(axis=0)
+        n_samples += rows.shape[0]
     return total / n_samples
 
 

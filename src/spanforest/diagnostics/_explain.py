@@ -176,12 +176,12 @@ def explain(
           +1.00  any = 1
     """
     fitted, X = FittedModel.of(model, _one_row(x))
-    (basis,) = fitted.bases(X)
-    if basis.shape[0] != 1:
+    (rows,) = fitted.row_chunks(X)
+    if rows.shape[0] != 1:
         raise ValueError(
-            f"explain takes a single example; got {basis.shape[0]}. Pass one row."
+            f"explain takes a single example; got {rows.shape[0]}. Pass one row."
         )
-    factors, scores = fitted.factors, fitted.scores(basis)
+    factors, scores = fitted.factors, fitted.scores(rows)
     best = decode_exactly(factors, scores)
     names = fitted.label_names(label_names)
     labels = tuple(

@@ -60,13 +60,13 @@ class FittedModel:
             )
         return [FittedModel(member) for member in self.classifier.estimators_]
 
-    def bases(self, X: Any) -> Iterator[Any]:
+    def row_chunks(self, X: Any) -> Iterator[Any]:
         """Yield features or kernel values of examples, one block of rows at a time."""
-        return self.classifier._bases(X)
+        return self.classifier._row_chunks(X)
 
-    def scores(self, basis: Any) -> NDArray[np.float64]:
-        """Return the score of every cell of the factors, a row per row of `basis`."""
-        return self.classifier._scores(basis)
+    def scores(self, rows: Any) -> NDArray[np.float64]:
+        """Return the score of every cell of the factors, a row per row of `rows`."""
+        return self.classifier._scores(rows)
 
     def codes(self, Y: Any, *, allow_missing: bool = False) -> NDArray[np.int32]:
         """Return the codes that the values of Y had in training, -1 where missing."""

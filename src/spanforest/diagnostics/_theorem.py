@@ -122,7 +122,7 @@ def reconstruction_gap(
     terms = np.zeros((4, len(members)))
     for block in _blocks(fitted, X, Y, target):
         terms += _summed_terms(members, block)
-        score = score_labels(fitted.factors, fitted.scores(block.basis), block.codes)
+        score = score_labels(fitted.factors, fitted.scores(block.rows), block.codes)
         error += np.sum((block.target - score) ** 2) / block.n_samples
     member_error, _, diversity, coherence = terms[:, -1].tolist()
     return ReconstructionGap(member_error, float(error), diversity, coherence)
@@ -171,7 +171,7 @@ def diversity_curve(
 class _Block(NamedTuple):
     """Examples that are scored together."""
 
-    basis: Any
+    rows: Any
     codes: NDArray[np.int32]
     target: NDArray[np.float64]
     n_samples: int  # in all blocks together
@@ -190,14 +190,14 @@ def _blocks(
             f"in X, {sizes[0]} in Y and {'no target' if targets is None else sizes[1]}."
         )
     start = 0
-    for basis in fitted.bases(X):
-        rows = slice(start, start + basis.shape[0])
+    for rows in fitted.row_chunks(X):
+        numbers = slice(start, start + rows.shape[0])
         start = rows.stop
         if targets is None:
-            best = decode_exactly(fitted.factors, fitted.scores(basis)).score
+            best = decode_exactly(fitted.factors, fitted.scores(rows)).score
         else:
             best = targets[rows]
-        yield _Block(basis, codes[rows], best, n_samples)
+        yield _Block(rows, codes[numbers], best, n_samples)
 
 
 def _summed_terms(members: list[FittedModel], block: _Block) -> NDArray[np.float64]:
@@ -210,7 +210,7 @@ def _summed_terms(members: list[FittedModel], block: _Block) -> NDArray[np.float
     mean = np.zeros(block.codes.shape)
     variances, covariances, squares = np.zeros((3, len(block.codes)))
     for t, member in enumerate(members):
-        scores = node_scores(member.factors, member.scores(block.basis), block.codes)
+        scores = node_scores(member.factors, member.scores(block.rows), block.codes)
         before = scores - mean
         mean += before / (t + 1)
         after = scores - mean

@@ -111,6 +111,17 @@ class KernelSpec:
                 check(self)
 
     @property
+    def is_callable(self) -> bool:
+        """Whether the kernel is a function of the user.
+
+        Examples
+        --------
+        >>> KernelSpec("rbf").is_callable, KernelSpec(linear_kernel).is_callable
+        (False, True)
+        """
+        return callable(self.name)
+
+    @property
     def has_gamma(self) -> bool:
         """Whether the kernel has a scale.
 
@@ -233,7 +244,7 @@ class KernelSpec:
 
 
 class Scale(NamedTuple):
-    """How a kernel's gamma is derived from training examples."""
+    """Two ways to derive a kernel's gamma from training examples."""
 
     default: Callable[[Any], float]  # if the user gives none
     unit: Callable[[Any], float]  # at which a typical size of the examples becomes 1

@@ -44,9 +44,10 @@ class Table(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One fold of the data. Its codes count only the values that its training set has.
+    """One fold of the data.
 
-    A label that is nowhere observed in the training set always has the first value.
+    Codes are numbered anew, because a value may be absent from the fold's training set.
+    A label that is never observed there counts as observed with its first value.
     """
 
     data: TrainingSet
@@ -60,7 +61,7 @@ class Fold(NamedTuple):
         """Return the fold with these training and test examples."""
         inside, test_rows = data.fold(train, test)
         Y, values = inside.Y, []
-        for column in Y.T:
+        for column in Y.T:  # changed in place: inside.Y is a copy of its own
             observed = column >= 0
             if not observed.any():
                 column[:], observed[:] = 0, True
@@ -68,7 +69,7 @@ class Fold(NamedTuple):
             values.append(known)
         return cls(inside, test_rows, values)
 
-    def decode(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
+    def codes_in_all_data(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes that all data have for predicted codes."""
         columns = zip(self.values, codes.T, strict=True)
         return np.column_stack([values[column] for values, column in columns])
@@ -120,7 +121,7 @@ class Search(NamedTuple):
         for i, (codes, _) in enumerate(predictions):
             f = i // (n_losses * n_Cs)
             _, test = self.folds[f]
-            scores.append(self.judge.score(test, folds[f].decode(codes)))
+            scores.append(self.judge.score(test, folds[f].codes_in_all_data(codes)))
         fit_seconds = [
             np.sum([member.seconds for member in members], axis=0)
             for members in ensembles
@@ -185,8 +186,8 @@ def cv_results(
         results[f"param_{key}"] = column
     results["params"] = params
     scores = _stacked([table.scores for table in tables])
-    for f, of_fold in enumerate(scores.T):
-        results[f"split{f}_test_score"] = of_fold.copy()
+    for f, fold_scores in enumerate(scores.T):
+        results[f"split{f}_test_score"] = fold_scores.copy()
     results["mean_test_score"] = scores.mean(axis=1)
     results["std_test_score"] = scores.std(axis=1)
     ranks = rankdata(-results["mean_test_score"], method="min")

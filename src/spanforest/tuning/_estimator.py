@@ -19,8 +19,8 @@ from spanforest._inputs import check_size
 from spanforest._labels import LabelCoding, read_labels
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
-from spanforest._training import TrainingSet, warn_not_converged
-from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest._training import TrainingSet
+from spanforest.ensemble import RandomGraphEnsembleClassifier, warn_of_shortfall
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
@@ -238,13 +238,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # of an earlier fit
         grid = self._read_grid()
-        first = RandomGraphEnsembleClassifier(**self._shared_params(grid))
-        kernels = self._read_kernels(first, X)
-        search = self._prepare(grid, first, X, y)
+        template = RandomGraphEnsembleClassifier(**self._shared_params(grid))
+        kernels = self._read_kernels(template, X)
+        search = self._prepare(grid, template, X, y)
         tables: list[Table] = []
         leader: Any = None
         for kernel in kernels:
-            trial = try_kernel(search, clone(first).set_params(**kernel), X, y)
+            trial = try_kernel(search, clone(template).set_params(**kernel), X, y)
             tables.append(trial.table)
             if leader is None or trial.table.best > leader.table.best:
                 leader = trial
@@ -252,9 +252,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self._store_choice(cv_results(kernels, grid, tables))
         self.best_estimator_ = leader.ensemble.set_params(C=self.C_, loss=self.loss_)
         plan = self.best_estimator_._plan()
-        shortfall = self.best_estimator_._learn(leader.data, plan)
-        if shortfall:
-            warn_not_converged(shortfall)
+        models = self.best_estimator_._learn(leader.data, plan)
+        warn_of_shortfall(models, plan.settings)
         return self
 
     predict = _delegated(RandomGraphEnsembleClassifier.predict)
@@ -290,7 +289,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return {**shared, "C": grid.Cs[0], "loss": grid.losses[0]}
 
     def _read_kernels(
-        self, first: RandomGraphEnsembleClassifier, X: Any
+        self, template: RandomGraphEnsembleClassifier, X: Any
     ) -> list[dict[str, Any]]:
         """Return the parameters of every kernel; their scales are derived from X."""
         kernels = as_list("kernels", self.kernels)
@@ -305,7 +304,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 'gammas are scales of the kernels "rbf" and "poly"; kernels are '
                 f"{self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
-        X = first.set_params(kernel=kernels[0])._read_examples(X, reset=True)
+        reader = clone(template).set_params(kernel=kernels[0])
+        X = reader._read_examples(X, reset=True)
         gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
         multiples = sorted({check_number("each of gammas", g) for g in gammas})
         params: list[dict[str, Any]] = []
@@ -324,17 +324,17 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return params
 
     def _prepare(
-        self, grid: Grid, first: RandomGraphEnsembleClassifier, X: Any, y: Any
+        self, grid: Grid, template: RandomGraphEnsembleClassifier, X: Any, y: Any
     ) -> Search:
         """Draw the folds, and pick the members that search."""
         n = check_count("n_estimators_search", self.n_estimators_search)
-        plan = first._plan()
+        plan = template._plan()
         settings = plan.settings._replace(
             tol=max(plan.settings.tol, SEARCH_TOL),
             max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
         )
         Y, coding = read_labels(y, allow_missing=True, missing_label=self.missing_label)
-        folds = draw_folds(self.cv, X, Y, coding, first.random_state)
+        folds = draw_folds(self.cv, X, Y, coding, template.random_state)
         for f, (_, test) in enumerate(folds):
             if not (Y[test] >= 0).any():
                 raise ValueError(
@@ -374,7 +374,7 @@ def try_kernel(
     search: Search, ensemble: RandomGraphEnsembleClassifier, X: Any, y: Any
 ) -> Trial:
     """Let an ensemble read the training set, and score its candidates on the folds."""
-    data = ensemble._read_training_set(X, y)
+    data = ensemble._begin_fit(X, y)
     what = str(ensemble.kernel)
     if ensemble.gamma is not None:
         what += f", gamma {ensemble.gamma:.3g}"
@@ -402,7 +402,7 @@ def draw_folds(
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return the training rows and the test rows of every fold."""
     if not isinstance(cv, Integral):
-        labels = coding.decode(np.maximum(Y, 0))
+        labels = coding.to_labels(np.maximum(Y, 0))
         rows = np.arange(len(Y))
         return [(rows[a], rows[b]) for a, b in check_cv(cv).split(X, labels)]
     if not 2 <= int(cv) <= len(Y):

@@ -9,12 +9,7 @@ from numpy.typing import NDArray
 
 from spanforest._labels import LabelCoding
 from spanforest._parameters import check_number, check_option
-from spanforest.metrics import (
-    MEASURES,
-    microlabel_accuracy,
-    microlabel_f1,
-    multilabel_accuracy,
-)
+from spanforest.metrics import MEASURES, Measure
 
 SCORINGS = ("mean", *MEASURES)
 
@@ -32,34 +27,53 @@ class Judge(NamedTuple):
         if hasattr(scoring, "_score_func") or not callable(scoring):
             # a scorer takes an estimator; only its name would tell what it measures
             check_option("scoring", scoring, SCORINGS)
-        if scoring == "microlabel_f1" and coding.n_values.max() > 2:
+        judge = cls(scoring, Y, coding)
+        if (
+            isinstance(scoring, str)
+            and scoring in MEASURES
+            and not judge._has(MEASURES[scoring])
+        ):
             j = int(coding.n_values.argmax())
             raise ValueError(
                 "the F1 score is defined for labels with two values; label "
                 f'{j} has {coding.n_values[j]}. Pass scoring="microlabel_accuracy".'
             )
-        return cls(scoring, Y, coding)
+        return judge
 
     def score(self, rows: NDArray[np.intp], predicted: NDArray[np.integer]) -> float:
         """Return how good the predicted codes of some examples are."""
         known = self.Y[rows] >= 0
         truth = np.where(known, self.Y[rows], predicted)
         if callable(self.scoring):
-            labels = self.coding.decode(truth), self.coding.decode(predicted)
+            labels = self.coding.to_labels(truth), self.coding.to_labels(predicted)
             score = self.scoring(*labels)
             return check_number("the result of scoring", score, minimum=-np.inf)
-        some = known.any(axis=1)
-        scores = {
-            "multilabel_accuracy": multilabel_accuracy(truth[some], predicted[some]),
-            "microlabel_accuracy": microlabel_accuracy(truth[known], predicted[known]),
-        }
-        if self.coding.n_values.max() <= 2:
-            scores["microlabel_f1"] = microlabel_f1(
-                self._is_on(truth)[known], self._is_on(predicted)[known]
-            )
-        if self.scoring == "mean":
-            return float(np.mean(list(scores.values())))
-        return scores[self.scoring]
+        scores = [
+            self._measured(measure, truth, predicted, known)
+            for name, measure in MEASURES.items()
+            if self.scoring == name or (self.scoring == "mean" and self._has(measure))
+        ]
+        return float(np.mean(scores))
+
+    def _has(self, measure: Measure) -> bool:
+        """Return whether a measure is defined for these labels."""
+        return measure.counts != "positives" or bool(self.coding.n_values.max() <= 2)
+
+    def _measured(
+        self,
+        measure: Measure,
+        truth: NDArray[np.integer],
+        predicted: NDArray[np.integer],
+        known: NDArray[np.bool_],
+    ) -> float:
+        """Return a measure of the labels that are known."""
+        if measure.counts == "label sets":
+            some = known.any(axis=1)
+            return measure.function(truth[some], predicted[some])
+        if measure.counts == "positives":
+            is_on = self._is_on(truth), self._is_on(predicted)
+            return measure.function(is_on[0][known], is_on[1][known])
+        return measure.function(truth[known], predicted[known])
 
     def _is_on(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
         columns = zip(self.coding.is_on, codes.T, strict=True)
