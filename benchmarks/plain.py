@@ -113,8 +113,10 @@ def _block(block, scores, gram, task, A, change, move):
             for p in range(r):
                 for c in range(scores.shape[1]):
                     scores[r, c] += gram[r, p] * change[p, c]
-        found = _visit(scores[r], gram[r, r], block[r], task, A, change[r], move, work)
-        gap, rise = gap + found[0], rise + found[1]
+        visited = _visit(
+            scores[r], gram[r, r], block[r], task, A, change[r], move, work
+        )
+        gap, rise = gap + visited[0], rise + visited[1]
     return gap, rise
 
 
@@ -133,8 +135,8 @@ def _csr(order, data, indices, indptr, task, state, move):
             norm += x * x
             for c in range(q):
                 scores[c] += x * row[c]
-        found = _visit(scores, norm, i, task, A, change, move, work)
-        gap, rise = gap + found[0], rise + found[1]
+        visited = _visit(scores, norm, i, task, A, change, move, work)
+        gap, rise = gap + visited[0], rise + visited[1]
         n_changed = 0
         for c in range(q):
             if change[c] != 0.0:

@@ -16,27 +16,27 @@ MEAN_TARGET = 1 / 3
 
 def compare(name, data, Y, C, is_kernel):
     problem = common.tree_problem(Y, C)
-    found = {}
+    solutions = {}
 
     def ours(max_iter=MAX_ITER):
         make_form = KernelForm if is_kernel else linear_form
         form = make_form(data, problem.coordinates, fit_intercept=True)
         rng = np.random.default_rng(0)
-        found["ours"] = solve(form, problem, rng, tol=TOL, max_iter=max_iter)
+        solutions["ours"] = solve(form, problem, rng, tol=TOL, max_iter=max_iter)
 
     def plain(max_iter=PLAIN_KERNEL_MAX_ITER if is_kernel else MAX_ITER):
         rng = np.random.default_rng(0)
-        found["plain"] = solve_plain(data, problem, is_kernel, rng, TOL, max_iter)
+        solutions["plain"] = solve_plain(data, problem, is_kernel, rng, TOL, max_iter)
 
     for method in (ours, plain):  # compile
         method(max_iter=1)
     times = common.race(ours, plain, repeats=1)
     if max(times) < 1.0:
         times = common.race(ours, plain, repeats=5)
-    dual, other = found["ours"].dual_objective, found["plain"]
+    dual, other = solutions["ours"].dual_objective, solutions["plain"]
     reached = other.gap <= TOL * other.dual
     capped = "" if reached else "; plain method stopped short"
-    epochs = f"{found['ours'].n_iter} and {other.n_epochs} epochs{capped}"
+    epochs = f"{solutions['ours'].n_iter} and {other.n_epochs} epochs{capped}"
     what = f"{name}, {'Gaussian' if is_kernel else 'linear'}, C = {C:g} ({epochs})"
     difference = abs(dual - other.dual) / dual if reached else 0.0
     return common.Comparison(what, *times), difference

@@ -69,7 +69,7 @@ def trees() -> Any:
 
 
 def _mean_curves(data: Dataset) -> tuple[dict[str, Any], float]:
-    """Give the score of the first trees, by aggregation, and that of one tree."""
+    """Return the scores of the first trees per aggregation, and of one tree alone."""
     curves: dict[str, list[list[float]]] = {"mve": [], "amm": [], "mam": []}
     alone = []
     for train, test in LabelCardinalityKFold(5, random_state=0).split(data.Y, data.Y):
@@ -85,7 +85,9 @@ def _mean_curves(data: Dataset) -> tuple[dict[str, Any], float]:
         X, Y = scaler.transform(data.X[test]), data.Y[test]
         for name, of_folds in curves.items():
             predictions = ensemble.staged_predict(X, name)
-            of_folds.append([multilabel_accuracy(Y, found) for found in predictions])
+            of_folds.append(
+                [multilabel_accuracy(Y, predicted) for predicted in predictions]
+            )
         alone += [member.score(X, Y) for member in ensemble.estimators_]
     means = {name: np.mean(of_folds, axis=0) for name, of_folds in curves.items()}
     return means, float(np.mean(alone))
@@ -120,7 +122,7 @@ def choice_of_c() -> Any:
 
 
 def _gamma(data: Dataset) -> float:
-    """Give the width that standardised features are often given."""
+    """Return the usual width of a Gaussian kernel on standardised features."""
     return 1.0 / data.n_features
 
 

@@ -42,17 +42,17 @@ for ax, C in zip(axes, (1.0, 10.0), strict=True):
 # MAM looks for the best of 2\ :sup:`20` label sets on a graph with many cycles. Where
 # score and bound meet, the label set is proven best.
 
-found = ensemble.predict_certified(X[400:])
+certified = ensemble.predict_certified(X[400:])
 graph = ensemble.consensus_graph_
 print(f"{graph.n_edges} edges over {graph.n_labels} labels")
-print(f"proven best: {found.proven.mean():.0%} of {len(found.proven)} examples")
+print(f"proven best: {certified.proven.mean():.0%} of {len(certified.proven)} examples")
 
 # %%
 # The paper's method, loopy max-product stopped at the graph's diameter, finds label
 # sets without a proof. How much do they lose?
 
 quick = ensemble.predict(X[400:], inference="max_product")
-differ = (quick != found.labels).any(axis=1)
+differ = (quick != certified.labels).any(axis=1)
 print(f"max-product gives another label set for {differ.mean():.0%} of the examples")
 
 # %%

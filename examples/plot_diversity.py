@@ -170,7 +170,7 @@ shares = {
 }
 print(f"Spearman's rank correlation with the gain over {len(findings)} data sets:")
 for measure in MEASURES:
-    gain = [found.gains[measure] for found in findings]
+    gain = [finding.gains[measure] for finding in findings]
     for term, values in shares.items():
         rho, p_value = spearmanr(values, gain)
         print(f"  {term:<9}  {measure:<19}  {rho:+.2f}  (p = {p_value:.2f})")
@@ -180,13 +180,13 @@ for measure in MEASURES:
 # correlated, and the values lie too far apart.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained", sharey=True)
-gain = [found.gains["microlabel accuracy"] for found in findings]
+gain = [finding.gains["microlabel accuracy"] for finding in findings]
 for ax, term in zip(axes, ("diversity", "coherence"), strict=True):
     columns, rows = rankdata(shares[term]), rankdata(gain)
     ax.scatter(columns, rows, color="#0072b2", s=25)
-    for x, y, found in zip(columns, rows, findings, strict=True):
+    for x, y, finding in zip(columns, rows, findings, strict=True):
         beside = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        ax.annotate(found.name, (x, y), fontsize=9, **beside)
+        ax.annotate(finding.name, (x, y), fontsize=9, **beside)
     rho, p_value = spearmanr(shares[term], gain)
     ax.set_title(f"rank correlation {rho:+.2f} (p = {p_value:.2f})", fontsize=10)
     ax.set_xlabel(f"{term.capitalize()}, from lowest to highest")

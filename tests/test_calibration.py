@@ -62,10 +62,10 @@ def shares_on(calibration, z):
 def test_true_sigmoids_are_recovered_from_many_examples():
     slopes, biases = np.array([0.5, 2.0, 4.0]), np.array([-1.0, 0.0, 2.0])
     z, Y = drawn(slopes, biases, 20_000, seed=0)
-    found = fit_calibration(two_sided(z), Y)
-    assert_allclose(found.slopes, slopes, rtol=0.06)
-    assert_allclose([b[1] for b in found.biases], biases, atol=0.1)
-    assert all(b[0] == 0 for b in found.biases)
+    calibration = fit_calibration(two_sided(z), Y)
+    assert_allclose(calibration.slopes, slopes, rtol=0.06)
+    assert_allclose([b[1] for b in calibration.biases], biases, atol=0.1)
+    assert all(b[0] == 0 for b in calibration.biases)
 
 
 def test_a_true_softmax_is_recovered_from_many_examples():
@@ -73,9 +73,9 @@ def test_a_true_softmax_is_recovered_from_many_examples():
     margins, bias = rng.normal(size=(20_000, 4)), np.array([0.0, 1.0, -1.0, 0.5])
     noise = rng.gumbel(size=margins.shape)
     codes = np.argmax(2.0 * margins + bias + noise, axis=1)
-    found = fit_calibration([margins], codes[:, None])
-    assert_allclose(found.slopes, [2.0], rtol=0.05)
-    assert_allclose(found.biases[0], bias, atol=0.1)
+    calibration = fit_calibration([margins], codes[:, None])
+    assert_allclose(calibration.slopes, [2.0], rtol=0.05)
+    assert_allclose(calibration.biases[0], bias, atol=0.1)
 
 
 def test_one_label_alone_is_calibrated_as_by_platt():
@@ -90,8 +90,8 @@ def test_one_label_alone_is_calibrated_as_by_platt():
         return -np.sum(targets * logits[:, 1] + (1 - targets) * logits[:, 0])
 
     platt = minimize(cost, [0.0, 0.0], tol=1e-10).x
-    found = fit_calibration(two_sided(z), Y)
-    assert_allclose([found.slopes[0], found.biases[0][1]], platt, rtol=2e-2)
+    calibration = fit_calibration(two_sided(z), Y)
+    assert_allclose([calibration.slopes[0], calibration.biases[0][1]], platt, rtol=2e-2)
 
 
 @given(seeds)
@@ -117,15 +117,17 @@ def test_probabilities_sum_to_one_and_grow_with_the_margin(seed, n):
     sizes = [1, 2, 3, 4]
     codes = np.column_stack([rng.integers(0, size, n) for size in sizes])
     scale = 10.0 ** rng.integers(-6, 7)
-    found = fit_calibration([scale * rng.normal(size=(n, s)) for s in sizes], codes)
-    assert np.all(found.slopes >= 0)
+    calibration = fit_calibration(
+        [scale * rng.normal(size=(n, s)) for s in sizes], codes
+    )
+    assert np.all(calibration.slopes >= 0)
     new = [scale * rng.normal(size=(20, size)) for size in sizes]
-    before = found.probabilities(new)
+    before = calibration.probabilities(new)
     for P in before:
         assert_allclose(P.sum(axis=1), 1.0)
         assert np.all(P >= 0)
     assert_array_equal(before[0], np.ones((20, 1)))
-    after = found.probabilities([z + scale * np.eye(z.shape[1])[-1] for z in new])
+    after = calibration.probabilities([z + scale * np.eye(z.shape[1])[-1] for z in new])
     for j, size in enumerate(sizes):
         assert np.all(after[j][:, -1] >= before[j][:, -1] - 1e-15), size
 
@@ -150,9 +152,9 @@ def test_adding_a_number_to_all_margins_of_an_example_changes_nothing():
 
 def test_margins_that_separate_the_labels_give_finite_slopes():
     z = np.linspace(-1, 1, 40)[:, None]
-    found = fit_calibration(two_sided(z), z > 0)
-    assert np.isfinite(found.slopes).all()
-    P = shares_on(found, z)
+    calibration = fit_calibration(two_sided(z), z > 0)
+    assert np.isfinite(calibration.slopes).all()
+    P = shares_on(calibration, z)
     assert np.all((P > 0) & (P < 1))
     assert_array_equal(P > 0.5, z > 0)
 
@@ -161,23 +163,23 @@ def test_margins_that_separate_the_labels_give_finite_slopes():
 def test_misleading_margins_never_get_a_negative_slope(biases):
     z, Y = drawn([3.0, 2.0], [0.0, 0.0], 200, seed=0)
     z[:, 0] *= -1
-    found = fit_calibration(two_sided(z), Y, biases=biases)
-    assert found.slopes[0] >= 0
-    assert found.slopes[1] > 1
+    calibration = fit_calibration(two_sided(z), Y, biases=biases)
+    assert calibration.slopes[0] >= 0
+    assert calibration.slopes[1] > 1
 
 
 def test_margins_without_information_give_the_frequencies():
     Y = np.repeat([[1, 0, 0, 0]], 250, axis=0).reshape(-1, 1)
-    found = fit_calibration(two_sided(np.zeros((1000, 1))), Y)
-    assert_allclose(shares_on(found, [[0.0]]), 0.25, atol=0.01)
+    calibration = fit_calibration(two_sided(np.zeros((1000, 1))), Y)
+    assert_allclose(shares_on(calibration, [[0.0]]), 0.25, atol=0.01)
 
 
 def test_without_biases_the_most_probable_value_has_the_highest_margin():
     rng = np.random.default_rng(0)
     margins = rng.normal(size=(100, 3))
     codes = np.minimum(rng.integers(0, 9, size=(100, 1)), 2)
-    found = fit_calibration([margins], codes, biases=False)
-    (P,) = found.probabilities([margins])
+    calibration = fit_calibration([margins], codes, biases=False)
+    (P,) = calibration.probabilities([margins])
     assert_array_equal(P.argmax(axis=1), margins.argmax(axis=1))
 
 
@@ -193,8 +195,8 @@ def test_labels_that_were_not_observed_do_not_count():
 
 
 def test_labels_with_one_value_need_no_evidence():
-    found = fit_calibration([np.zeros((0, 1))] * 2, np.zeros((0, 2)))
-    (P, _) = found.probabilities([np.zeros((3, 1))] * 2)
+    calibration = fit_calibration([np.zeros((0, 1))] * 2, np.zeros((0, 2)))
+    (P, _) = calibration.probabilities([np.zeros((3, 1))] * 2)
     assert_array_equal(P, np.ones((3, 1)))
 
 
@@ -301,8 +303,8 @@ def test_a_pickled_model_gives_the_same_probabilities(classifier):
 def test_sparse_and_single_precision_examples_give_nearly_the_same(classifier, form):
     classifier.set_params(tol=1e-3, max_iter=1000)
     plain = clone(classifier).fit(X, Y).predict_proba(X_new)
-    found = classifier.fit(form(X), Y).predict_proba(form(X_new))
-    assert_allclose(found, plain, atol=0.02)
+    probabilities = classifier.fit(form(X), Y).predict_proba(form(X_new))
+    assert_allclose(probabilities, plain, atol=0.02)
 
 
 @compiled_only
@@ -311,8 +313,8 @@ def test_a_precomputed_kernel_gives_the_same_as_its_name(classifier):
     classifier.set_params(tol=1e-3, max_iter=1000)
     named = clone(classifier).set_params(kernel="rbf", gamma=0.25).fit(X, Y)
     classifier.set_params(kernel="precomputed").fit(K, Y)
-    found = classifier.predict_proba(K_new)
-    assert_allclose(found, named.predict_proba(X_new), atol=0.02)
+    probabilities = classifier.predict_proba(K_new)
+    assert_allclose(probabilities, named.predict_proba(X_new), atol=0.02)
 
 
 def test_a_vector_gets_one_column_per_class(classifier):
@@ -451,11 +453,11 @@ def test_calibrated_margins_are_around_the_label_sets_that_are_predicted(
     scores = np.random.default_rng(0).normal(size=(6, factors.n_cells))
     assert not decode(factors, scores).proven.all()
 
-    found = margins_of([factors], [scores])
+    all_margins = margins_of([factors], [scores])
 
     best = decode_exactly(factors, scores)
     assert best.proven.all()
-    for j, margins in enumerate(found):
+    for j, margins in enumerate(all_margins):
         assert (margins <= 1e-9).all()  # no value is better than the predicted one
         assert_array_equal(margins[np.arange(6), best.labels[:, j]], 0.0)
 

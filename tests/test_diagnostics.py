@@ -222,10 +222,10 @@ def test_a_self_tuned_ensemble_is_looked_at_through_its_best_estimator():
     assert explain(tuned, X[0]) == explain(best, X[0])
     assert graph_of(tuned) == graph_of(best)
     assert_array_equal(relative_gaps(tuned), relative_gaps(best))
-    for found, expected in zip(
+    for field, expected in zip(
         edge_couplings(tuned, X), edge_couplings(best, X), strict=True
     ):
-        assert_array_equal(found, expected)
+        assert_array_equal(field, expected)
 
 
 def test_models_and_labels_that_cannot_be_analysed_are_refused_with_a_reason():
@@ -260,21 +260,21 @@ def test_equal_labels_attract_and_opposite_ones_repel():
 def test_couplings_of_binary_labels_are_interaction_times_deviations(model):
     fitted = model.fit(X, Y)
     factors = FittedModel(fitted).factors
-    found = edge_couplings(fitted, X_new, Y)
+    couplings = edge_couplings(fitted, X_new, Y)
     scores = scores_of(fitted, X_new)
-    assert_array_equal(found.edges, factors.graph.edges)
-    assert found.is_signed.all()
-    for e, (u, v) in enumerate(found.edges):
+    assert_array_equal(couplings.edges, factors.graph.edges)
+    assert couplings.is_signed.all()
+    for e, (u, v) in enumerate(couplings.edges):
         s00, s01, s10, s11 = scores[:, 4 * e : 4 * e + 4].T
         interaction = np.mean(s11 + s00 - s10 - s01)
         expected = interaction * Y[:, u].std() * Y[:, v].std()
-        assert_allclose(found.strength[e], expected, atol=1e-12)
+        assert_allclose(couplings.strength[e], expected, atol=1e-12)
 
 
 def test_couplings_of_many_values_are_deviations_of_the_interaction():
     fitted = single(graph=[(0, 1), (1, 2)]).fit(X, GRADES)
-    found = edge_couplings(fitted, X_new, GRADES)
-    assert not found.is_signed.any()
+    couplings = edge_couplings(fitted, X_new, GRADES)
+    assert not couplings.is_signed.any()
     tables = scores_of(fitted, X_new).mean(axis=0).reshape(2, 3, 3)
     p, q = (np.bincount(GRADES[:, j]) / len(X) for j in (0, 1))
     interaction = [
@@ -283,7 +283,7 @@ def test_couplings_of_many_values_are_deviations_of_the_interaction():
         for b in range(3)
     ]
     expected = np.sqrt(np.outer(p, q).ravel() @ np.square(interaction))
-    assert_allclose(found.strength[0], expected)
+    assert_allclose(couplings.strength[0], expected)
 
 
 def test_scores_of_single_labels_change_no_coupling():
@@ -302,9 +302,9 @@ def test_couplings_take_frequencies_from_the_prediction_by_default():
 
 
 def test_a_graph_without_edges_has_no_couplings():
-    found = edge_couplings(single(graph="independent").fit(X, Y), X)
-    assert found.edges.shape == (0, 2)
-    assert found.strength.shape == (0,)
+    couplings = edge_couplings(single(graph="independent").fit(X, Y), X)
+    assert couplings.edges.shape == (0, 2)
+    assert couplings.strength.shape == (0,)
 
 
 def test_frequencies_count_the_labels_that_are_on():
@@ -339,18 +339,18 @@ def test_contributions_sum_to_the_difference_of_the_scores(name, labels):
             return score_labels(factors, scores, [labelling])[0]
 
         predicted = fitted.predict(x[None])[0]
-        assert [found.value for found in explanation.labels] == predicted.tolist()
+        assert [label.value for label in explanation.labels] == predicted.tolist()
         assert_allclose(explanation.score, total(predicted))
-        for j, found in enumerate(explanation.labels):
+        for j, label in enumerate(explanation.labels):
             others = {
                 value: total(np.where(np.arange(len(predicted)) == j, value, predicted))
                 for value in range(labels.max() + 1)
-                if value != found.value
+                if value != label.value
             }
-            assert others[found.alternative] == pytest.approx(max(others.values()))
-            expected = total(predicted) - others[found.alternative]
-            assert_allclose(found.margin, expected, atol=1e-12)
-            changes = [one.difference for one in found.contributions]
+            assert others[label.alternative] == pytest.approx(max(others.values()))
+            expected = total(predicted) - others[label.alternative]
+            assert_allclose(label.margin, expected, atol=1e-12)
+            changes = [one.difference for one in label.contributions]
             assert_allclose(sum(changes), expected, atol=1e-12)
             assert changes == sorted(changes, reverse=True)
 
@@ -379,7 +379,7 @@ def test_margins_of_an_ensemble_agree_with_its_decision_function():
     fitted = ensemble(6).fit(X, Y)
     assert not fitted.consensus_graph_.is_forest
     for i, row in enumerate(fitted.decision_function(X_new[:5])):
-        margins = [found.margin for found in explain(fitted, X_new[i]).labels]
+        margins = [label.margin for label in explain(fitted, X_new[i]).labels]
         assert_allclose(margins, np.abs(row), atol=1e-12)
     factors = FittedModel(fitted).factors
     margins = label_margins(factors, scores_of(fitted, X_new[:1]))
@@ -411,10 +411,10 @@ def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
     labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
     fitted = ensemble(8).fit(X, labels)
     explanation = explain(fitted, X_new[0])
-    found = explanation.of("rain")
-    headline, *rows = found.describe(n_edges=1).splitlines()
-    assert headline.startswith(f"rain = {found.value}, not {found.alternative}, by ")
-    assert_allclose(sum(float(row.split()[0]) for row in rows), found.margin, atol=0.03)
+    label = explanation.of("rain")
+    headline, *rows = label.describe(n_edges=1).splitlines()
+    assert headline.startswith(f"rain = {label.value}, not {label.alternative}, by ")
+    assert_allclose(sum(float(row.split()[0]) for row in rows), label.margin, atol=0.03)
     assert rows[-1].endswith(" more")
     text = explanation.describe(n_labels=2)
     assert text.endswith("\n3 more labels, decided by larger margins")

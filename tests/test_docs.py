@@ -41,8 +41,8 @@ def read(name):
 
 def public_names():
     """List (module, name) for the `__all__` of every public module."""
-    found = pkgutil.walk_packages(spanforest.__path__, "spanforest.")
-    modules = ["spanforest", *(one.name for one in found if "._" not in one.name)]
+    inside = pkgutil.walk_packages(spanforest.__path__, "spanforest.")
+    modules = ["spanforest", *(one.name for one in inside if "._" not in one.name)]
     return [
         (module, name)
         for module in modules
@@ -52,29 +52,29 @@ def public_names():
 
 
 def documented_names(page):
-    """List (module, name) for what a page of autosummary tables lists."""
-    module, in_table, found = "", False, []
+    """List (module, name) for each line of the autosummary tables of a page."""
+    module, in_table, names = "", False, []
     for line in page.splitlines():
         if heading := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
             module = heading[1]
         elif data := re.fullmatch(r"\.\. py:data:: (\S+)", line):
-            found.append((module, data[1]))
+            names.append((module, data[1]))
         in_table = line.startswith(".. autosummary::") or (
             in_table and (not line or line.startswith("   "))
         )
         if in_table and re.fullmatch(r"   \w+", line):
-            found.append((module, line.strip()))
-    return found
+            names.append((module, line.strip()))
+    return names
 
 
 def test_every_public_name_has_a_place_in_the_reference():
     listed = documented_names(read("api.rst"))
-    things = [getattr(importlib.import_module(m), name) for m, name in listed]
+    objects = [getattr(importlib.import_module(m), name) for m, name in listed]
 
     def has_place(module, name):
         # the same object under a shorter name is enough
-        thing = getattr(importlib.import_module(module), name)
-        return (module, name) in listed or any(thing is known for known in things)
+        public = getattr(importlib.import_module(module), name)
+        return (module, name) in listed or any(public is known for known in objects)
 
     missing = [f"{m}.{name}" for m, name in public_names() if not has_place(m, name)]
     assert not missing, f"add to docs/api.rst: {', '.join(missing)}"
@@ -126,7 +126,7 @@ def table_lines(text):
 
 
 def printed_means(path):
-    """Give the means of a table of results, as they are printed."""
+    """Return the means of a table of results, as they are printed."""
     with open(ROOT / "results" / path, newline="", encoding="utf-8") as file:
         return {
             (line["dataset"], line["method"], line["measure"]): float(line["mean"])
@@ -148,8 +148,8 @@ def test_the_readme_has_the_scores_of_the_tuned_methods():
     means = printed_means("peers/table2-tuned.csv")
     means |= printed_means("tuned/table2-tuned.csv")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    part = text.partition("## Against what you would use today")[2].partition("## ")[0]
-    _, _, *lines = table_lines(part)
+    section = text.partition("## Against what you would use today")[2]
+    _, _, *lines = table_lines(section.partition("## ")[0])
     assert len(lines) == 10
     methods = ("svm", "ecc", "boomer", "mam", "selftuned")
     for name, *cells in lines:
@@ -167,14 +167,14 @@ def test_the_readme_has_the_scores_of_the_tuned_methods():
 
 
 def console_lines(text):
-    """List (arguments, what it prints) for the commands of a page's console blocks."""
-    found = []
+    """List (arguments, output) for the commands in the console blocks of a page."""
+    commands = []
     for block in re.findall(r"code-block:: console\n\n((?:   .*\n|\n)+)", text):
-        for part in re.split(r"^   \$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
+        for shown in re.split(r"^   \$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = shown.partition("\n")
             if command.startswith("spanforest "):
-                found.append((shlex.split(command)[1:], output))
-    return found
+                commands.append((shlex.split(command)[1:], output))
+    return commands
 
 
 @compiled_only
@@ -189,19 +189,19 @@ def test_the_commands_of_the_guide_print_what_it_says(tmp_path, monkeypatch, cap
     assert {arguments[0] for arguments, _ in lines} == {*shown, "report"}
     for arguments, expected in lines:
         assert main(arguments) == 0, arguments
-        printed = capsys.readouterr().out
+        output = capsys.readouterr().out
         if not expected.strip():
-            assert printed == ""
+            assert output == ""
             assert Path(arguments[-1]).stat().st_size > 0
             continue
-        wanted, found = without_empty_lines(expected), without_empty_lines(printed)
-        assert checker.check_output(wanted, found, FLAGS), printed
+        wanted, printed = map(without_empty_lines, (expected, output))
+        assert checker.check_output(wanted, printed, FLAGS), output
         wrong = re.sub("[a-z]", "z", wanted)  # do three dots hide everything?
-        assert not checker.check_output(wrong, found, FLAGS), arguments
+        assert not checker.check_output(wrong, printed, FLAGS), arguments
 
 
 def without_empty_lines(text):
-    """Leave out what would end a pattern of three dots."""
+    """Remove empty lines: the three dots of an expected output do not match them."""
     return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
 
 

@@ -75,8 +75,8 @@ def test_top2_among_some_methods_is_that_of_a_table_without_the_others(rows):
             continue
         alone = performance_table(left)
         for measure in MEASURES:
-            found = {m: n for m, n in table.top2(measure, chosen).items() if n}
-            assert found == {m: n for m, n in alone.top2(measure).items() if n}
+            counts = {m: n for m, n in table.top2(measure, chosen).items() if n}
+            assert counts == {m: n for m, n in alone.top2(measure).items() if n}
 
 
 def test_top2_is_counted_as_in_the_paper_and_among_all_methods():

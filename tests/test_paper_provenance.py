@@ -9,12 +9,12 @@ from spanforest.paper import _provenance
 
 
 def test_versions_of_optional_packages_are_given_where_they_are_installed(monkeypatch):
-    versions = {"numpy": "2.3", "mlrl-boomer": "0.12.3"}
-    monkeypatch.setattr(_provenance, "_version", versions.get)
-    found = _provenance._software_and_machine.__wrapped__()["versions"]
-    assert (found["numpy"], found["mlrl-boomer"]) == ("2.3", "0.12.3")
-    assert "scikit-multilearn-ng" not in found
-    assert found["spanforest"] is None
+    installed = {"numpy": "2.3", "mlrl-boomer": "0.12.3"}
+    monkeypatch.setattr(_provenance, "_version", installed.get)
+    versions = _provenance._software_and_machine.__wrapped__()["versions"]
+    assert (versions["numpy"], versions["mlrl-boomer"]) == ("2.3", "0.12.3")
+    assert "scikit-multilearn-ng" not in versions
+    assert versions["spanforest"] is None
 
 
 def test_the_commit_is_that_of_the_sources_or_none(tmp_path, monkeypatch):

@@ -211,8 +211,8 @@ def test_csv_reads_back_to_the_same_numbers():
     for m, line in enumerate(lines):
         assert float(line["average_rank"]) == comparison.average_ranks[m]
         assert float(line["friedman_p_value"]) == comparison.p_value
-        found = [float(line[f"nemenyi_{other}"]) for other in comparison.methods]
-        assert found == list(comparison.nemenyi[m])
+        written = [float(line[f"nemenyi_{other}"]) for other in comparison.methods]
+        assert written == list(comparison.nemenyi[m])
 
 
 def test_a_terminal_shows_all_methods():

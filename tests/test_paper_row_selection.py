@@ -17,9 +17,9 @@ from spanforest.paper._row_selection import current_choices, current_results
 def test_rows_of_different_experiments_are_refused(key):
     values = {"n_trees": (60, 10), "n_folds": (5, 2), "quick": (False, True)}[key]
     rows = [make_row(fold=k, **{key: value}) for k, value in enumerate(values)]
-    found = ", ".join(map(str, sorted(values)))
+    listed = ", ".join(map(str, sorted(values)))
     for function in (performance_table, learning_curves):
-        with pytest.raises(ValueError, match=f"the same {key}; found {found}"):
+        with pytest.raises(ValueError, match=f"the same {key}; found {listed}"):
             function(rows)
 
 

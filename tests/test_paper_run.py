@@ -476,8 +476,8 @@ def test_all_methods_choose_by_the_same_inner_folds(tmp_path, small_run, monkeyp
     wanted = next(iter(splits["svm"].values()))
     assert len(wanted) == 3 * 2  # outer folds, inner folds
     for by_candidate in splits.values():
-        for found in by_candidate.values():
-            for one, two in zip(found, wanted, strict=True):
+        for folds in by_candidate.values():
+            for one, two in zip(folds, wanted, strict=True):
                 assert_array_equal(np.concatenate(one), np.concatenate(two))
                 assert len(one[0]) == len(two[0])
 
@@ -573,6 +573,8 @@ def test_comparable_results_share_protocol_trees_folds_and_seed(tmp_path, small_
     run(experiment_of("mtl", quick=False, n_folds=2), file)
     run(experiment_of("mtl", protocol="tuned"), file)
 
-    found = experiment_of("mve", datasets=("other",)).select_comparable(file.read())
+    comparable = experiment_of("mve", datasets=("other",)).select_comparable(
+        file.read()
+    )
 
-    assert outcomes(found) == outcomes(wanted)
+    assert outcomes(comparable) == outcomes(wanted)

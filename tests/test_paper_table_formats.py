@@ -72,12 +72,12 @@ def test_markdown_reads_back_as_the_cells(rows):
         own = [method for method in table.methods if method in PAPER_METHODS]
         for name, *texts in counts:
             among = own if own and name == "@Top2" else table.methods
-            found = {
+            counts = {
                 method: int(re.findall(r"\d+", text)[0])
                 for method, text in zip(table.methods, texts, strict=True)
                 if text
             }
-            assert found == table.top2(measure, among)
+            assert counts == table.top2(measure, among)
         assert len(counts) == (len(own) > 0) + (len(own) < len(table.methods))
 
 
@@ -92,8 +92,8 @@ def test_csv_reads_back_to_the_same_numbers(rows):
         paper = cell.paper or (None, None)
         expected = [cell.mean, cell.deviation, cell.n_folds, cell.rank, *paper[:2]]
         keys = ("mean", "deviation", "n_folds", "rank", "paper_mean", "paper_deviation")
-        found = [float(line[key]) if line[key] else None for key in keys]
-        assert found == expected  # in full precision
+        written = [float(line[key]) if line[key] else None for key in keys]
+        assert written == expected  # in full precision
         assert (line["protocol"], line["state"]) == ("paper", cell.state)
 
 

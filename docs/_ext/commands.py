@@ -1,6 +1,6 @@
-"""The reference of the commands, from what their ``--help`` prints.
+"""The reference of the commands, made from the output of their ``--help``.
 
-Run it to see the text: ``python docs/_ext/commands.py``.
+To see the text, run ``python docs/_ext/commands.py``.
 """
 
 import sys
@@ -15,7 +15,7 @@ _WIDTH = 80
 
 
 def command_reference() -> str:
-    """Give a section for every command, with its help as a block of text."""
+    """Return a section for every command, with its help as a block of text."""
     program: Any = typer.main.get_command(app)
     width = {"terminal_width": _WIDTH, "max_content_width": _WIDTH}
     whole = program.make_context("spanforest", [], resilient_parsing=True, **width)

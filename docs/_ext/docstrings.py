@@ -1,8 +1,8 @@
-"""What docstrings need before numpydoc reads them.
+"""Change docstrings before numpydoc reads them.
 
-The sources explain the fields of a named tuple or dataclass by comments at the end of
-their lines: here these become the section "Attributes". And a name that ends with an
-underscore, in the type of a parameter, would be taken for a link.
+The sources explain each field of a named tuple or dataclass by a comment at the end of
+its line. Here these comments become the section "Attributes". A parameter whose type
+ends with an underscore would be read as a link, so its underscore is escaped.
 """
 
 import ast
@@ -56,21 +56,22 @@ def fields_of(record: type) -> list[Field]:
     ]
 
 
-def is_record(thing: object) -> bool:
-    """Say whether something is a class of named tuples or a dataclass."""
-    return isinstance(thing, type) and (
-        is_dataclass(thing) or (issubclass(thing, tuple) and hasattr(thing, "_fields"))
+def is_record(documented: object) -> bool:
+    """Return whether an object is a named tuple class or a dataclass."""
+    return isinstance(documented, type) and (
+        is_dataclass(documented)
+        or (issubclass(documented, tuple) and hasattr(documented, "_fields"))
     )
 
 
 def _add_fields(
-    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+    app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]
 ) -> None:
     has_own = {"Parameters", "Attributes"} & {line.strip() for line in lines}
-    if not is_record(thing) or has_own:
+    if not is_record(documented) or has_own:
         return
     section = ["", "Attributes", "----------"]
-    for field in fields_of(thing):
+    for field in fields_of(documented):
         section.append(f"{field.name} : ``{field.kind}``")
         section += [f"    {field.comment}"] if field.comment else []
     if len(section) > 3:
@@ -83,18 +84,18 @@ def _add_fields(
 
 
 def _escape_types(
-    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+    app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]
 ) -> None:
     for number, line in enumerate(lines):
-        found = _TYPE_LINE.fullmatch(line)
-        if found and "``" not in line:
-            lines[number] = f"{found[1]} : " + _OPEN_NAME.sub(r"\\_", found[2])
+        match = _TYPE_LINE.fullmatch(line)
+        if match and "``" not in line:
+            lines[number] = f"{match[1]} : " + _OPEN_NAME.sub(r"\\_", match[2])
 
 
 def _skip_foreign(
     app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any
 ) -> bool | None:
-    """Leave out what a class inherits from other libraries, and bare fields."""
+    """Skip members that a class inherits from other libraries, and bare fields."""
     if type(member).__name__ == "_tuplegetter":
         return True
     function = getattr(member, "fget", None) or getattr(member, "func", member)

@@ -1,8 +1,8 @@
-"""Pages made from other files of the project when the build starts.
+"""Make pages from other files of the project when the build starts.
 
-The reference of the commands from their own help, the changelog and the guide for
-contributors from their Markdown, and the results of the experiment if there are any.
-All go to ``_generated``, from where the pages include them.
+The reference of the commands comes from their own help. The changelog and the guide for
+contributors come from their Markdown. The results of the experiment are copied if there
+are any. All go to ``_generated``, from where the pages include them.
 """
 
 import shutil
@@ -29,14 +29,14 @@ FIGURES = {
 
 
 def write_pages(docs: Path, target: Path) -> None:
-    """Write everything that is generated.
+    """Write all generated pages and pictures.
 
     Parameters
     ----------
     docs : path
         The folder of the documentation; the project is the one above.
     target : path
-        Where to write.
+        The folder to write to.
     """
     project, results = docs.parent, docs.parent / "results"
     target.mkdir(exist_ok=True)
@@ -53,13 +53,13 @@ def write_pages(docs: Path, target: Path) -> None:
         pages[stem] = _figure(figure, target, alternative)
     for name, text in pages.items():
         page = target / f"{name}.rst"
-        # an unchanged file keeps its date, and the pages that include it are kept
+        # an unchanged file keeps its date, so pages that include it are not built again
         if not page.exists() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
 
 
 def _home(results: Path, stem: str) -> Path:
-    """Return the folder of a file: the tuned run has one of its own."""
+    """Return the folder of a file; the tuned run has its own folder."""
     return results / "tuned" if stem.endswith("-tuned") else results
 
 

@@ -1,4 +1,4 @@
-"""The picture of the layers, drawn from the import rules in ``pyproject.toml``.
+"""Draw the picture of the layers from the import rules in ``pyproject.toml``.
 
 A layer is a line of the contract, such as ``"plots | diagnostics",  # looking``: its
 modules, and the wing of the house that they belong to.

@@ -1,7 +1,8 @@
-"""The part of Markdown that this project writes, as reStructuredText.
+"""Translate the Markdown of this project to reStructuredText.
 
-Headings, paragraphs, lists, fenced code, tables, and within a line code, emphasis and
-links. Nothing else: this saves a dependency for two pages and some tables.
+It knows headings, paragraphs, lists, fenced code and tables, and within a line code,
+emphasis and links. It knows nothing else. It saves a dependency for two pages and some
+tables.
 """
 
 import re
@@ -16,7 +17,7 @@ _OPEN_NAME = re.compile(r"(?<=\w)_(?!\w)")  # would be a reference
 
 
 def to_rst(text: str) -> str:
-    r"""Translate a text.
+    r"""Return a Markdown text as reStructuredText.
 
     Examples
     --------
@@ -72,9 +73,9 @@ def _table(rows: list[str]) -> Iterator[str]:
 
 
 def _inline(line: str) -> str:
-    parts = _CODE.split(line)
+    pieces = _CODE.split(line)
     return "".join(
-        f"`{part}`" if _CODE.fullmatch(part) else _plain(part) for part in parts
+        f"`{piece}`" if _CODE.fullmatch(piece) else _plain(piece) for piece in pieces
     )
 
 
@@ -82,8 +83,8 @@ def _plain(text: str) -> str:
     return _LINK.sub(_link, _OPEN_NAME.sub(r"\\_", text))
 
 
-def _link(found: re.Match[str]) -> str:
-    text, target = found.groups()
+def _link(match: re.Match[str]) -> str:
+    text, target = match.groups()
     if page := re.fullmatch(r"docs/(\w+)\.rst", target):
         return f":doc:`{text} </{page[1]}>`"
     return f"`{text} <{target}>`__" if "://" in target else text

@@ -1,6 +1,6 @@
-"""Formulas as MathML, which browsers draw themselves: no script, no network.
+"""Write formulas as MathML, which browsers draw without a script or a network.
 
-Sphinx's own renderer loads MathJax from the network when a page is read.
+Sphinx's own renderer loads MathJax from the network when a page is opened.
 """
 
 import re
@@ -24,7 +24,7 @@ _BRACKETS = set("‖|⟨⟩{}[]")
 
 
 def to_mathml(formula: str, *, is_block: bool = False) -> str:
-    r"""Turn LaTeX into MathML.
+    r"""Return a LaTeX formula as MathML.
 
     Several lines, separated by a double backslash, are aligned at their ampersands.
 
@@ -45,7 +45,7 @@ def to_mathml(formula: str, *, is_block: bool = False) -> str:
 
 
 def _repair(element: Element, is_block: bool) -> None:
-    """Set right what docutils leaves to be desired."""
+    """Correct in place what docutils gets wrong in an element."""
     last = element[-1] if len(element) else None
     if element.tag == "munderover" and last is not None and last.text in _ACCENTS:
         # an index belongs beside a letter with an accent, not under it
@@ -57,14 +57,14 @@ def _repair(element: Element, is_block: bool) -> None:
     elif element.tag == "msub" and (
         element[0].tag == "munder" or (is_block and element[0].text == "argmax")
     ):
-        element.tag = "munder"  # what stands under a brace, and under argmax
+        element.tag = "munder"  # the text under a brace, or the index under argmax
     elif element.tag == "mtable":
         element.set("displaystyle", "true")
     elif element.text == _MACRON:
         element.text = "\N{OVERLINE}"  # as wide as the letter
         element.set("stretchy", "true")
     elif element.text in _BRACKETS and not element.attrib.keys() - {"class"}:
-        element.set("stretchy", "false")  # no other attribute asks for a size
+        element.set("stretchy", "false")  # unless an attribute sets a size
 
 
 def _convert(node: nodes.Element, *, is_block: bool) -> str:
