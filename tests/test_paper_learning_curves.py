@@ -23,10 +23,10 @@ def test_learning_curves_are_means_over_folds_and_seeds():
     ]
     rows += [make_row(method="svm", n_trees=4), make_row("yeast", n_trees=4)]
 
-    curves = learning_curves(rows[::-1])
+    by_dataset = learning_curves(rows[::-1])
 
-    assert list(curves) == ["emotions"]
-    emotions = curves["emotions"]
+    assert list(by_dataset) == ["emotions"]
+    emotions = by_dataset["emotions"]
     assert_array_equal(emotions.sizes, [1, 2, 3, 4])
     assert not emotions.curves["microlabel_f1"]["mam"].flags.writeable
     assert emotions.n_folds == 4

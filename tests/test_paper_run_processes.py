@@ -1,12 +1,13 @@
 """The run in several processes: the same results, and a quiet end."""
 
 import gc
-import time
+from tempfile import mkdtemp
 from unittest import mock
 
 import pytest
 from joblib import Parallel, delayed
 from paper_helpers import PEERS, make_dataset, no_waiting, outcomes, rows_at
+from waiting import wait_for
 
 from spanforest.paper import Experiment, RowFile, _run, identity, run
 from spanforest.paper._methods import methods_of
@@ -20,10 +21,10 @@ def quick():
 
 
 def small_world(dataset, protocol):
-    """Give a Parallel whose processes know one more data set and few candidates."""
+    """Return a Parallel whose processes know one more data set and few candidates."""
 
-    def inside(function, *args):  # goes to the worker as it stands
-        from spanforest.paper import _run  # the worker's own
+    def inside(function, *args):  # pickled by value, so it runs in the worker
+        from spanforest.paper import _run  # the module of the worker
 
         with (
             mock.patch.object(_run, "load_dataset", return_value=dataset),
@@ -31,13 +32,29 @@ def small_world(dataset, protocol):
         ):
             return function(*args)
 
-    class SmallWorld(Parallel):
+    return parallel_through(inside)
+
+
+def announcing(folder):
+    """Return a Parallel whose processes make a folder in `folder` before each call."""
+
+    def announced(function, *args):
+        mkdtemp(dir=folder)
+        return function(*args)
+
+    return parallel_through(announced)
+
+
+def parallel_through(wrapper):
+    """Return a Parallel that makes each call through `wrapper(function, *args)`."""
+
+    class Wrapped(Parallel):
         def __call__(self, calls):
             return super().__call__(
-                delayed(inside)(function, *args) for function, args, _ in calls
+                delayed(wrapper)(function, *args) for function, args, _ in calls
             )
 
-    return SmallWorld
+    return Wrapped
 
 
 @pytest.mark.slow
@@ -82,11 +99,18 @@ def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_stopped_while_a_row_is_written_ends_in_silence(tmp_path):
+def test_a_run_stopped_while_a_row_is_written_ends_in_silence(tmp_path, monkeypatch):
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    monkeypatch.setattr(_run, "Parallel", announcing(begun))
+
     class Interrupted(RowFile):
         def append(self, rows):
+            # two choices in the first run, one in the second; loky cannot be stopped
+            # quietly while it hands out work
+            n_calls = len(self.read()) + 2
             super().append(rows)
-            time.sleep(0.3)  # while loky hands out work, it does not like to be stopped
+            assert wait_for(lambda: len(list(begun.iterdir())) == n_calls, 60)
             raise KeyboardInterrupt
 
     experiment = Experiment(("circle10",), ("mtl", "adaboost"), quick=True)

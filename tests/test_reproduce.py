@@ -7,10 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import process_states, wait_for
 
 pytest.importorskip("typer")
 
@@ -517,33 +517,18 @@ def test_some_methods_are_ranked_among_themselves_without_another_run(
     assert said.count("Friedman's test") == 6
 
 
-def living_processes(session):
-    """Return the processes of a session, without zombies."""
-    living = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # behind the name, which may hold anything: state, parent, group, session
-            state, _, _, of_session = path.read_text().rpartition(")")[2].split()[:4]
-        except OSError:  # gone meanwhile
-            continue
-        if int(of_session) == session and state != "Z":
-            living.append(int(path.parent.name))
-    return living
-
-
 def ignores_interrupts(pid):
     (line,) = re.findall(r"SigIgn:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
     return bool(int(line, 16) >> (signal.SIGINT - 1) & 1)
 
 
-def wait_for(condition, seconds):
-    """Tell whether the condition came true in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
+def is_computing(session, n_workers):
+    """Return whether the main process has handed out all work and waits for it."""
+    states = process_states(session)
+    main = states.pop(session, None)
+    if n_workers == 1:  # the main process does the work
+        return main == "R"
+    return main == "S" and list(states.values()).count("R") == n_workers
 
 
 @pytest.mark.slow
@@ -564,12 +549,16 @@ def test_ctrl_c_leaves_whole_rows_and_no_process(tmp_path, jobs):
         start_new_session=True,  # a terminal sends Ctrl-C to the whole group
     )
     try:
-        # a fold of boosting is done, and that of the ensemble takes long
+        # so many folds of boosting are done that only ensembles are left, which take
+        # long; loky cannot be stopped quietly while it hands out work
         assert wait_for(
-            lambda: rows.exists() and b'"method": "ada' in rows.read_bytes(), 120
+            lambda: (
+                rows.exists() and rows.read_bytes().count(b'"method": "ada') == jobs
+            ),
+            120,
         )
-        time.sleep(0.3)  # while loky hands out work, it does not like to be stopped
-        for worker in set(living_processes(process.pid)) - {process.pid}:
+        assert wait_for(lambda: is_computing(process.pid, jobs), 60)
+        for worker in set(process_states(process.pid)) - {process.pid}:
             assert ignores_interrupts(worker)
         os.killpg(process.pid, signal.SIGINT)
         said, errors = process.communicate(timeout=60)
@@ -588,4 +577,4 @@ def test_ctrl_c_leaves_whole_rows_and_no_process(tmp_path, jobs):
     text = rows.read_text()
     assert text.endswith("\n")
     assert all(isinstance(json.loads(line), dict) for line in text.splitlines())
-    assert wait_for(lambda: not living_processes(process.pid), 20)
+    assert wait_for(lambda: not process_states(process.pid), 20)
