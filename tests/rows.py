@@ -47,10 +47,15 @@ def make_row(dataset="emotions", method="mam", fold=0, score=0.5, **changes):
 
 def failed_row(*args, error="ValueError: no", **changes):
     """Return the row of a failure, which has no scores."""
+    return as_failure(make_row(*args, **changes), error)
+
+
+def as_failure(row, error="ValueError: no"):
+    """Return a row as it would be if its fit had failed."""
     nothing = dict.fromkeys(
         ("scores", "n_positive", "seconds", "gap", "warnings", "curve", "members")
     )
-    return make_row(*args, **changes) | nothing | {"error": error}
+    return row | nothing | {"error": error}
 
 
 def rows_of_line(scores, dataset="emotions", n_folds=1):

@@ -12,11 +12,12 @@ from report_rows import (
     N_TREES,
     curve_values,
     example_rows,
-    failed_row,
     make_rows,
     mean,
     random_graph_field,
+    random_row,
 )
+from rows import as_failure
 
 from spanforest.aggregation import AGGREGATIONS
 from spanforest.metrics import MEASURES
@@ -393,7 +394,7 @@ def test_the_page_has_the_structure_that_assistive_programs_need(opened, full_ad
 
 def test_names_in_the_rows_run_no_script(opened, tmp_path):
     rows = make_rows((HOSTILE, "yeast"), ("svm", "mam", HOSTILE), protocol=HOSTILE)
-    rows.append(failed_row("yeast", "mtl", error=HOSTILE, protocol=HOSTILE))
+    rows.append(as_failure(random_row("yeast", "mtl", protocol=HOSTILE), HOSTILE))
     path = tmp_path / "hostile.html"
     path.write_text(make_report(rows), encoding="utf-8")
     page = opened(path.as_uri())

@@ -19,12 +19,12 @@ from report_rows import (
     choice_of,
     curve_values,
     example_rows,
-    failed_row,
-    make_row,
     make_rows,
     mean,
+    random_row,
     text_of,
 )
+from rows import as_failure
 
 from spanforest.metrics import MEASURES
 from spanforest.paper.report import make_report
@@ -101,7 +101,7 @@ def test_each_protocol_has_a_section(page):
 def test_the_page_says_what_it_leaves_out_and_what_is_outdated(page):
     rows = make_rows(("emotions",), ("svm",))
     outdated = choice_of("svm", {"C": 1.0}, [{"C": 1.0}])
-    text = text_of(make_report([*rows, outdated, make_row(method="svm", quick=True)]))
+    text = text_of(make_report([*rows, outdated, random_row(method="svm", quick=True)]))
     assert "chosen otherwise than the protocol does today" in text
     assert "Left out: 1 result with 2 folds, quick run." in text
     assert "than the protocol does today" not in text_of(page)
@@ -110,7 +110,7 @@ def test_the_page_says_what_it_leaves_out_and_what_is_outdated(page):
 
 def test_rows_with_only_the_required_fields_make_a_page():
     keys = ("kind", "protocol", "dataset", "method", "fold", "seed", "n_folds", "data")
-    row = {key: make_row()[key] for key in (*keys, "scores")}
+    row = {key: random_row()[key] for key in (*keys, "scores")}
     text = text_of(make_report([row]))
     assert "1 result, none failed" in text
     for absent in ("Seconds", "Duality gaps", "Chosen parameters", "Time", "Machine"):
@@ -120,10 +120,10 @@ def test_rows_with_only_the_required_fields_make_a_page():
 def test_nothing_in_the_rows_becomes_markup():
     hostile = {"dataset": HOSTILE, "protocol": HOSTILE, "commit": HOSTILE}
     rows = [
-        make_row(method=method) | hostile | {"params": {HOSTILE: HOSTILE}}
+        random_row(method=method) | hostile | {"params": {HOSTILE: HOSTILE}}
         for method in ("svm", "mve", HOSTILE)
     ]
-    rows.append(failed_row(method="mtl", error=HOSTILE) | hostile)
+    rows.append(as_failure(random_row(method="mtl"), HOSTILE) | hostile)
     rows[0]["versions"] = {HOSTILE: HOSTILE}
     rows[0]["machine"] = {"processor": HOSTILE, "cores": 1, "system": HOSTILE}
     for row in rows:
@@ -150,7 +150,7 @@ def test_ranks_need_three_methods_and_two_data_sets(example_page):
     assert "Average ranks" not in make_report(make_rows(methods=("svm", "mtl")))
     assert "Left out: MTL (failed on NCI60)" in text_of(example_page)
     two_left = make_rows(methods=("svm", "mam"))
-    two_left += [failed_row(dataset, "mtl") for dataset in DATASETS]
+    two_left += [as_failure(random_row(dataset, "mtl")) for dataset in DATASETS]
     assert "No comparison: fewer than 3 methods" in text_of(make_report(two_left))
 
 

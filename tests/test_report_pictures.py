@@ -5,7 +5,7 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
-from report_rows import METHODS, N_TREES, curve_values, make_row, make_rows, text_of
+from report_rows import METHODS, N_TREES, curve_values, make_rows, random_row, text_of
 
 from spanforest.diagnostics import Couplings
 from spanforest.metrics import MEASURES
@@ -43,7 +43,7 @@ def test_a_panel_has_the_values_of_its_curves_and_where_they_are():
 
 
 def test_a_single_tree_is_a_dot():
-    row = make_row(method="mam", n_trees=1)
+    row = random_row(method="mam", n_trees=1)
     for key in ("curve", "members"):
         row[key] = {measure: [0.5] for measure in MEASURES}
     panel = panel_of([row])
