@@ -3,8 +3,8 @@ How far from the optimum?
 =========================
 
 Training reports a *duality gap*, which bounds how far the objective is from its
-minimum. Prediction reports a *bound* on the score of any label set. Neither needs trust
-in the optimiser: both can be checked from what they return.
+minimum. Prediction reports a *bound* on the score of any label set. Both can be checked
+from the returned numbers, without trust in the optimiser.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ X, Y = make_circle(600, n_labels=20, random_state=0)
 # %%
 # Training: the gap against passes over the data
 # ----------------------------------------------
-# Large C means long training. Every line is a member of the ensemble; each ends where
-# its exact gap is below the tolerance.
+# A larger C takes more passes. Every line is a member of the ensemble. It ends where
+# the exact gap of the member is below the tolerance.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
 for ax, C in zip(axes, (1.0, 10.0), strict=True):
@@ -40,7 +40,7 @@ for ax, C in zip(axes, (1.0, 10.0), strict=True):
 # Prediction: a score, and a bound that no label set exceeds
 # ----------------------------------------------------------
 # MAM looks for the best of 2\ :sup:`20` label sets on a graph with many cycles. Where
-# score and bound meet, the label set is proven best.
+# score and bound are equal, the label set is proven best.
 
 certified = ensemble.predict_certified(X[400:])
 graph = ensemble.consensus_graph_
@@ -48,16 +48,16 @@ print(f"{graph.n_edges} edges over {graph.n_labels} labels")
 print(f"proven best: {certified.proven.mean():.0%} of {len(certified.proven)} examples")
 
 # %%
-# The paper's method, loopy max-product stopped at the graph's diameter, finds label
-# sets without a proof. How much do they lose?
+# The paper's method is loopy max-product, stopped at the diameter of the graph. Its
+# label sets have no proof. How many of them are not the best?
 
 quick = ensemble.predict(X[400:], inference="max_product")
 differ = (quick != certified.labels).any(axis=1)
 print(f"max-product gives another label set for {differ.mean():.0%} of the examples")
 
 # %%
-# Not every problem is that kind. On tables of random scores, messages prove less, and
-# the search that follows has to work.
+# Other problems are harder. On tables of random scores, message passing proves fewer
+# label sets, and the search that follows proves the rest.
 
 rng = np.random.default_rng(0)
 graph = consensus_graph([random_spanning_tree(15, rng) for _ in range(5)])

@@ -2,18 +2,18 @@
 Does a diverse ensemble gain more?
 ==================================
 
-Theorem 1 of Su and Rousu (2013) says how much closer the average score of an ensemble
-comes to the optimal score than the scores of its members do, on average: by the
-variance of the score over the members. That variance is the *diversity* of the members,
-label by label, plus their *coherence*, the covariance between labels. Scores are not
-predictions, though, and the paper leaves open whether ensembles with a larger variance
-also predict better. Here is the question put to data: one ensemble per data set, its
-diversity and coherence on test examples, and how far its accuracy is above that of a
-single member.
+Theorem 1 of Su and Rousu (2013) compares two squared distances to the optimal score:
+that of the members' scores, on average, and that of the average score of the ensemble.
+The second is smaller, by the variance of the score over the members. This variance is
+the *diversity* of the members, label by label, plus their *coherence*, the covariance
+between labels. Scores are not predictions, though, and the paper leaves open whether
+ensembles with a larger variance also predict better. This example looks at data: one
+ensemble per data set, its diversity and coherence on test examples, and how far its
+accuracy is above that of a single member.
 
-The data are those found in the folder that the environment variable
-``SPANFOREST_DATA`` names, cut down to a few hundred examples, and the two Circle sets;
-without a folder, the Circle sets and some random ones.
+The environment variable ``SPANFOREST_DATA`` names a folder with data sets. The example
+uses a few hundred examples of each, and the two Circle sets. Without such a folder it
+uses the Circle sets and some random ones.
 """
 
 import os
@@ -45,7 +45,7 @@ MEASURES = {
 # %%
 # The data
 # --------
-# Circle10 and Circle50 can always be made. The others are read if they are there.
+# Circle10 and Circle50 are generated. The others are read if their files exist.
 
 
 def files_of(name):
@@ -78,9 +78,9 @@ print("Data sets:", ", ".join(data.name for data in datasets))
 # %%
 # One ensemble per data set
 # -------------------------
-# Linear kernels of unit length on scaled features, TF-IDF first for words, and the
-# kernels of the two chemical sets. Labels that do not vary in the training part are
-# left out: they have no scores to compare.
+# Most sets get a linear kernel of unit length on scaled features, or on TF-IDF for
+# words. The two chemical sets have their own kernels. Labels that do not vary in the
+# training set are left out: they have no scores to compare.
 
 
 class Split(NamedTuple):
@@ -122,29 +122,30 @@ class Finding(NamedTuple):
     gains: dict[str, float]  # of the ensemble over its mean member, in points
 
 
-def study(name, part):
-    ensemble = part.classifier.fit(part.X_train, part.Y_train)
-    predicted = ensemble.predict(part.X_test)
-    alone = [member.predict(part.X_test) for member in ensemble.estimators_]
+def study(data):
+    classifier, X_train, Y_train, X_test, Y_test = split(data)
+    ensemble = classifier.fit(X_train, Y_train)
+    predicted = ensemble.predict(X_test)
+    alone = [member.predict(X_test) for member in ensemble.estimators_]
     gains = {
         measure: 100
         * (
-            quality(part.Y_test, predicted)
-            - np.mean([quality(part.Y_test, one) for one in alone])
+            quality(Y_test, predicted)
+            - np.mean([quality(Y_test, one) for one in alone])
         )
         for measure, quality in MEASURES.items()
     }
-    return Finding(name, reconstruction_gap(ensemble, part.X_test, part.Y_test), gains)
+    return Finding(data.name, reconstruction_gap(ensemble, X_test, Y_test), gains)
 
 
-findings = [study(data.name, split(data)) for data in datasets]
+findings = [study(data) for data in datasets]
 
 # %%
-# Theorem 1 holds on every set: its two sides were computed separately. The first
-# columns are its terms as shares of the members' mean squared error, which makes data
-# sets with scores of different sizes comparable; the others are the gain of the
-# ensemble over its mean member, in points. Diversity can be larger than the whole
-# error: coherence, then negative, takes the excess back.
+# Theorem 1 holds on every set: its two sides are computed separately and agree. The
+# first three columns are its terms, divided by the members' mean squared error. This
+# makes data sets with scores of different sizes comparable. The other columns are the
+# gain of the ensemble over its mean member, in points. Diversity can be larger than the
+# whole error; coherence is then negative.
 
 header = ("diversity", "coherence", "sum", *MEASURES)
 print(f"{'':<12}", *(f"{title:>19}" for title in header))
@@ -158,10 +159,10 @@ for name, terms, gains in findings:
 # %%
 # Variance and gain
 # -----------------
-# Rank correlation over the data sets. With so few sets, and one split of each, only a
-# strong relation would show: the p-value says how often chance alone gives one as
-# strong. Nine are looked at, so a single one below 0.1 means little; and they move when
-# ``N_TRAIN`` or the seed does.
+# The rank correlation over the data sets. With so few sets, and one split of each, only
+# a strong relation would show. The p-value says how often chance alone gives a
+# correlation as strong. There are nine p-values, so a single one below 0.1 means
+# little. They also change with ``N_TRAIN`` and with the seed.
 
 shares = {
     "diversity": [terms.diversity / terms.member_error for _, terms, _ in findings],
@@ -176,8 +177,8 @@ for measure in MEASURES:
         print(f"  {term:<9}  {measure:<19}  {rho:+.2f}  (p = {p_value:.2f})")
 
 # %%
-# The same as a picture, for microlabel accuracy. Ranks are shown, as they are what is
-# correlated, and the values lie too far apart.
+# The same as a picture, for microlabel accuracy. It shows ranks, because ranks are
+# correlated and because the values are too far apart to draw.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained", sharey=True)
 gain = [finding.gains["microlabel accuracy"] for finding in findings]
@@ -195,10 +196,10 @@ for ax, term in zip(axes, ("diversity", "coherence"), strict=True):
 axes[0].set_ylabel("Gain in microlabel accuracy, from lowest to highest")
 
 # %%
-# Both terms against the size of the ensemble, on Circle10.
+# Both terms against the number of trees, on Circle10.
 
 (circle,) = (data for data in datasets if data.name == "circle10")
-part = split(circle)
-ensemble = part.classifier.fit(part.X_train, part.Y_train)
-DiversityDisplay.from_estimator(ensemble, part.X_test, part.Y_test)
+classifier, X_train, Y_train, X_test, Y_test = split(circle)
+ensemble = classifier.fit(X_train, Y_train)
+DiversityDisplay.from_estimator(ensemble, X_test, Y_test)
 plt.show()

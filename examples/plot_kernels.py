@@ -2,9 +2,8 @@
 Kernels by name, as a matrix, approximated
 ==========================================
 
-A kernel decides what "similar examples" means. The name of one is enough; a matrix of
-your own takes its place; and where the matrix would be too large, features that
-approximate it do.
+A kernel says how similar two examples are. It can be given by name or as a matrix of
+your own. Where the matrix would be too large, features can approximate it.
 """
 
 import time
@@ -27,8 +26,8 @@ settings = {"n_estimators": 10, "tol": 0.05, "random_state": 0, "n_jobs": 2}
 # %%
 # By name
 # -------
-# The labels are unions of half-planes: a linear kernel cannot bend around them, a
-# Gaussian one can.
+# The labels are half-planes and unions of them. Unions have bent borders, which a
+# linear kernel cannot follow and a Gaussian one can.
 
 kernels = {
     "linear": {"kernel": "linear"},
@@ -44,8 +43,9 @@ for name, kernel in kernels.items():
 # %%
 # Your own matrix
 # ---------------
-# A precomputed kernel: training takes the square matrix, prediction the values between
-# new and training examples. The predictions are those of the same kernel by name.
+# With a precomputed kernel, training takes the square matrix. Prediction takes the
+# values between new and training examples. The predictions equal those of the kernel by
+# name.
 
 K = rbf_kernel(X, gamma=5.0)
 own = RandomGraphEnsembleClassifier(kernel="precomputed", **settings)
@@ -56,8 +56,9 @@ print(f"equal predictions: {same.all()}")
 # %%
 # More examples than a matrix holds
 # ---------------------------------
-# Nystroem's features approximate the kernel by its values with a few examples. Then
-# the linear form is trained, whose cost grows with the examples, not with their square.
+# Nystroem's features approximate the kernel by its values with a few examples. A linear
+# kernel on these features costs time proportional to the number of examples, not to its
+# square.
 
 sizes = (10, 20, 40, 80)
 scores, seconds = [], []

@@ -2,9 +2,9 @@
 The label graph, and why a label was predicted
 ==============================================
 
-The members' trees together form the *consensus graph*, on which MAM decides. Its edges
-say which labels attract and which repel each other; a prediction can be taken apart
-into what each edge said.
+The members' trees together form the *consensus graph*, on which MAM predicts. Its edges
+show which labels attract and which repel each other. A prediction can be explained by
+the scores of its edges.
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +18,9 @@ from spanforest.plots import LabelGraphDisplay
 # %%
 # Some weather
 # ------------
-# Labels with names we can judge. Warmth and wetness decide them, but are only measured
-# with errors: what one label says about them helps to predict the others. The columns
-# of a DataFrame name the labels.
+# The labels have names, so we can judge the graph. They depend on warmth and wetness,
+# which are only measured with errors. So each label says something about warmth and
+# wetness that helps to predict the others. The columns of a DataFrame name the labels.
 
 rng = np.random.default_rng(0)
 warmth, wetness = rng.normal(size=(2, 800))
@@ -50,7 +50,7 @@ print(f"All seven labels right on {ensemble.score(days[500:], labels[500:]):.0%}
 # %%
 # A tree and the consensus graph
 # ------------------------------
-# One member knows six pairs of labels. Twenty members know all 21.
+# One member has six edges. Twenty members together have all 21.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 for ax, model, title in (
@@ -73,9 +73,9 @@ for (u, v), strength in zip(
 # %%
 # One prediction
 # --------------
-# Take the new day whose prediction was closest. For each label, the closest decision
-# first: by how much its value beats the other one, and which neighbours spoke for (+)
-# and against (-) it.
+# Take the new day whose prediction was closest. The explanation begins with the label
+# of the smallest margin. For each label it shows by how much the predicted value beats
+# the other one, and which neighbours are for (+) and against (-) it.
 
 new_days = days[500:]
 margins = np.abs(ensemble.decision_function(new_days)).min(axis=1)

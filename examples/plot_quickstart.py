@@ -2,9 +2,9 @@
 Train, score, draw a learning curve
 ===================================
 
-An ensemble of random trees on generated data, beside one support vector machine per
-label. What is compared are whole label sets: an example counts as right if all of its
-ten labels are.
+This example compares an ensemble of random trees with one support vector machine per
+label, on generated data. It compares whole label sets: an example counts as right if
+all of its ten labels are right.
 """
 
 from sklearn.model_selection import train_test_split
@@ -18,8 +18,9 @@ from spanforest.metrics import microlabel_accuracy, microlabel_f1, multilabel_ac
 from spanforest.plots import EnsembleCurveDisplay, LabelMeasuresDisplay
 
 # %%
-# Points in a disc; a label is a half-plane, or the union of two. Labels that share a
-# half-plane depend on each other, and a union has no straight border.
+# The examples are points in a disc. A label is a half-plane, or the union of two.
+# Labels that share a half-plane depend on each other, and a union has no straight
+# border.
 
 X, Y = make_circle(1000, n_labels=10, random_state=0)
 X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
