@@ -122,7 +122,7 @@ def test_ranks_are_of_unrounded_means():
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_the_measure_decides_which_scores_are_ranked(measure):
+def test_the_scores_of_the_given_measure_are_ranked(measure):
     rows = rows_of([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
     for row in rows:
         row["scores"] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def wait_for(condition, seconds):
-    """Return whether the condition came true in time; ask for it again and again."""
+    """Return whether the condition becomes true within some seconds."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
