@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spanforest._blas import single_blas_thread
 from spanforest._parallel import Workers
-from spanforest._training import Settings, TrainingSet, scores_of, train
+from spanforest._training import Settings, TrainingSet, scores_of, train_path
 from spanforest.calibration import Calibration, fit_calibration
 from spanforest.factors import FactorGraph
 from spanforest.losses import find_loss
@@ -93,7 +93,8 @@ def margins_of_fold(
     scores = []
     for factors, own in zip(members.factors, seeds, strict=True):
         rng = np.random.default_rng(own)
-        solution = train(inside, factors, rng, members.settings)
+        settings = members.settings
+        solution = next(train_path(inside, factors, rng, settings, [settings.C]))
         with single_blas_thread():
             scores.append(scores_of(rows, solution.weights, solution.intercept))
     return members.margins(members.factors, scores)

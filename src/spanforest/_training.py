@@ -96,18 +96,8 @@ def train_member(
 ) -> Model:
     """Draw a member's graph and train it."""
     factors, rng = draw.start(data)
-    return Model(factors, train(data, factors, rng, settings, watch))
-
-
-def train(
-    data: TrainingSet,
-    factors: FactorGraph,
-    rng: np.random.Generator,
-    settings: Settings,
-    watch: Watch | None = None,
-) -> Solution:
-    """Train on the factors of a model."""
-    return next(train_path(data, factors, rng, settings, [settings.C], watch))
+    path = train_path(data, factors, rng, settings, [settings.C], watch)
+    return Model(factors, next(path))
 
 
 def train_path(

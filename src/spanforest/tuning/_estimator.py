@@ -189,25 +189,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.probability = probability
 
     def __sklearn_tags__(self):
-        kernels = (
-            self.kernels if isinstance(self.kernels, list | tuple) else [self.kernels]
-        )
-        kernel = "precomputed" if "precomputed" in kernels else "rbf"
+        several = isinstance(self.kernels, list | tuple)
+        kernel = next(iter(self.kernels), None) if several else self.kernels
         return RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; another `aggregation` needs no new fit.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters by name.
-
-        Returns
-        -------
-        self
-            The estimator.
-        """
+        """Set parameters, and return self; another `aggregation` needs no new fit."""
         super().set_params(**params)
         if "aggregation" in params and "best_estimator_" in vars(self):
             self.best_estimator_.set_params(aggregation=self.aggregation)
@@ -301,8 +288,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         specs = [KernelSpec(kernel) for kernel in kernels]  # refuses unknown names
         if self.gammas is not None and not any(spec.has_gamma for spec in specs):
             raise ValueError(
-                'gammas are scales of the kernels "rbf" and "poly"; kernels are '
-                f"{self.kernels!r}. Leave gammas at None, or add such a kernel."
+                f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
+                f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
         reader = clone(template).set_params(kernel=kernels[0])
         X = reader._read_examples(X, reset=True)
