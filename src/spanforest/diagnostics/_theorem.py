@@ -192,11 +192,11 @@ def _blocks(
     start = 0
     for rows in fitted.row_chunks(X):
         numbers = slice(start, start + rows.shape[0])
-        start = rows.stop
+        start = numbers.stop
         if targets is None:
             best = decode_exactly(fitted.factors, fitted.scores(rows)).score
         else:
-            best = targets[rows]
+            best = targets[numbers]
         yield _Block(rows, codes[numbers], best, n_samples)
 
 
