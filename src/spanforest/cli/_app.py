@@ -13,7 +13,7 @@ from spanforest import __version__
 from spanforest.cli._datasets import datasets
 from spanforest.cli._evaluate import evaluate
 from spanforest.cli._inspect import inspect
-from spanforest.cli._output import say
+from spanforest.cli._output import echo, say
 from spanforest.cli._predict import predict
 from spanforest.cli._report import report
 from spanforest.cli._reproduce import reproduce
@@ -93,7 +93,8 @@ def run(args: list[str]) -> int:
             return 130
         except Exception as error:
             if debug:
-                traceback.print_exc()
+                for line in traceback.format_exc().splitlines():
+                    echo(line, err=True)
             say(_message(error, args, debug), _speaker(error, args))
             return getattr(error, "exit_code", 1)
     return result if isinstance(result, int) else 0

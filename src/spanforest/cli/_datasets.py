@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest.cli._options import DataHomeOption, JsonOption
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset, KnownDataset
@@ -82,7 +82,7 @@ def _show(dataset: "Dataset", as_json: bool) -> None:
     if dataset.note:
         rows.append(("note", dataset.note))
     print_table(("", ""), rows, dataset.name)
-    typer.echo()
+    echo()
     shares = [
         (label, str(count), percent(count / dataset.n_samples))
         for label, count in zip(names, counts, strict=True)

@@ -17,7 +17,7 @@ from spanforest.cli._options import (
     ModelArgument,
     OtherAggregationOption,
 )
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
@@ -138,7 +138,7 @@ def _add_measures(labels: list[dict[str, Any]], positive: "Positives") -> None:
 
 
 def _print_labels(labels: list[dict[str, Any]]) -> None:
-    typer.echo()
+    echo()
     counts = ("n_true", "n_predicted")
     shares = ("accuracy", "precision", "recall", "f1")
     rows = [

@@ -8,7 +8,7 @@ import typer
 from spanforest._wording import count
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import DataHomeOption, JsonOption, ModelArgument
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
@@ -51,7 +51,7 @@ def inspect(
         return
     print_table(("", ""), _rows(facts), str(model))
     if facts["couplings"]:
-        typer.echo()
+        echo()
         rows = [
             (*pair["labels"], f"{pair['strength']:{'+' * pair['is_signed']}.3g}")
             for pair in facts["couplings"]

@@ -1,5 +1,6 @@
 """The command ``spanforest predict``."""
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from spanforest.cli._options import (
     OtherAggregationOption,
     bad_option,
 )
-from spanforest.cli._output import if_stopped
+from spanforest.cli._output import echo, if_stopped
 
 EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
 
@@ -75,7 +76,7 @@ def predict(
     if scores:
         arrays["scores"] = trained.scores(dataset)
     if target is None:
-        _write_csv(arrays, trained.label_names, sys.stdout)
+        _print_csv(arrays, trained.label_names)
         return
     with if_stopped("nothing was written."), whole_file(target) as path:
         _write(arrays, trained.label_names, path)
@@ -97,6 +98,17 @@ def _write(arrays: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
         _frame(arrays, names).to_parquet(path, index=False)
     else:
         _write_csv(arrays, names, path, "\t" if ending == ".tsv" else ",")
+
+
+def _print_csv(arrays: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Print CSV; a terminal, unlike a pipe, gets no control characters."""
+    if not sys.stdout.isatty():
+        _write_csv(arrays, names, sys.stdout)
+        return
+    text = io.StringIO()
+    _write_csv(arrays, names, text)
+    for line in text.getvalue().removesuffix("\n").split("\n"):
+        echo(line)
 
 
 def _write_csv(

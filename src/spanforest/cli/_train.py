@@ -5,8 +5,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
 from spanforest._whole_files import check_target, is_stream
 from spanforest._wording import count
 from spanforest.cli import _train_options as options
@@ -20,7 +18,7 @@ from spanforest.cli._options import (
     LabelsOption,
     bad_option,
 )
-from spanforest.cli._output import if_stopped, percent
+from spanforest.cli._output import echo, if_stopped, percent
 from spanforest.cli._preprocessing import choose_scale, preprocessing
 from spanforest.cli._train_options import (
     GRAPHS,
@@ -35,6 +33,8 @@ if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
 EXAMPLE = "spanforest train songs.csv --labels happy,sad,calm -o songs.spanforest"
+
+_LABELS_SHOWN = 5
 
 
 @if_stopped("nothing was written.")
@@ -120,9 +120,10 @@ def _train(training: Training) -> None:
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
     save(model, output)
-    typer.echo(f"{output}: {_summary(classifier, dataset, seconds)}")
+    echo(f"{output}: {_summary(classifier, dataset, seconds)}")
+    echo(_label_summary(dataset))
     if n_missing := int(dataset.missing_labels.sum()):
-        typer.echo(
+        echo(
             f"{n_missing} of {dataset.Y.size} labels are missing in {data}; training "
             "ignored them."
         )
@@ -146,6 +147,24 @@ def _summary(classifier: Any, dataset: "Dataset", seconds: float) -> str:
         f"{count(dataset.n_labels, 'label')}, trained on "
         f"{count(dataset.n_samples, 'example')} in {seconds:.1f} s; duality gap at "
         f"most {percent(gap)} of the dual objective."
+    )
+
+
+def _label_summary(dataset: "Dataset") -> str:
+    """Return how many labels there are, how often they are on, and the first names.
+
+    Whoever takes the wrong columns for labels sees it here.
+    """
+    n_known = (~dataset.missing_labels).sum(axis=0)
+    shares = dataset.is_on.sum(axis=0) / n_known.clip(min=1)
+    first = [
+        f"{name} ({percent(float(share))})"
+        for name, share in zip(dataset.label_names, shares, strict=True)
+    ][:_LABELS_SHOWN]
+    rest = ", ..." if dataset.n_labels > _LABELS_SHOWN else ""
+    return (
+        f"{count(dataset.n_labels, 'label')}, {shares.sum():.2f} of them on in an "
+        f"average example: {', '.join(first)}{rest}"
     )
 
 

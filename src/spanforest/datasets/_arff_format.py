@@ -1,6 +1,6 @@
 """The format ARFF, the text format of Weka, Mulan and MEKA: dense and sparse rows.
 
-This module knows the format only; `_arff` knows which attributes are labels.
+This module knows the format only; `_arff_labels` knows which attributes are labels.
 """
 
 import math
