@@ -142,6 +142,30 @@ def test_rows_are_read_as_they_were_appended(tmp_path_factory, batches):
         assert file.read() == list(file) == expected
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("machine", "Abacus"),
+        ("machine.cores", "two"),
+        ("versions", ["2.0"]),
+        ("versions.numpy", 2.0),
+        ("scores", 0.5),
+        ("finished", 2026),
+        ("dataset", ["yeast"]),
+        ("gap", "small"),
+    ],
+)
+def test_a_row_with_a_damaged_field_is_named(tmp_path, field, value):
+    path = tmp_path / "rows.jsonl"
+    name, _, part = field.partition(".")
+    damaged = {"kind": "fold", name: {part: value} if part else value}
+    RowFile(path).append([{"kind": "fold", "machine": None}, damaged])
+    with pytest.raises(
+        ValueError, match=f"rows.jsonl, line 2: .* '{field}' .* damaged"
+    ):
+        RowFile(path).read()
+
+
 def test_a_file_cut_at_any_byte_loses_the_cut_row_alone(tmp_path):
     rows = [{"kind": "fold", "fold": k, "text": "é\n" * k} for k in range(3)]
     path = tmp_path / "rows.jsonl"
