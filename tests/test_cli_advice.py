@@ -50,10 +50,10 @@ def messages_of_the_library(folder):
         lambda: load_arff(folder / "bare.arff"),
         lambda: load_arff(folder / "bare.arff", ["a"]),
     ]
-    for number, (mark, separator) in enumerate([";,", "|,", "\t,", ",\t"]):
+    for number, (mark, delimiter) in enumerate([";,", "|,", "\t,", ",\t"]):
         path = folder / f"one{number}.csv"
         path.write_text(f"x{mark}y\n1{mark}0\n2{mark}1\n")
-        calls.append(partial(load_csv, path, -1, separator=separator))
+        calls.append(partial(load_csv, path, -1, delimiter=delimiter))
     for call in calls:
         with pytest.raises((ValueError, OSError)) as caught:
             call()
@@ -89,7 +89,7 @@ def parameters_to_pass():
 def test_whatever_the_library_advises_to_pass_is_an_option_in_commands(folder):
     messages = list(messages_of_the_library(folder))
     advised = set(parameters_to_pass())
-    assert {"separator=", "labels="} <= advised
+    assert {"delimiter=", "labels="} <= advised
     for parameter in advised:
         assert any(f"Pass {parameter}" in each for each in messages), parameter
     for message in messages:
@@ -103,7 +103,7 @@ def test_whatever_the_library_advises_to_pass_is_an_option_in_commands(folder):
         ("\t", "Use --format tsv, or write the file with ','."),
     ],
 )
-def test_other_separators_lead_to_what_a_command_can_do(capsys, folder, mark, advice):
+def test_other_delimiters_lead_to_what_a_command_can_do(capsys, folder, mark, advice):
     Path("x.csv").write_text(f"x{mark}y\n1{mark}0\n2{mark}1\n")
     assert main(["train", "x.csv", "--labels", "last:1", "-o", "m"]) == 1
     assert advice in capsys.readouterr().err

@@ -11,9 +11,13 @@ from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
     DataHomeOption,
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
     FormatOption,
     JsonOption,
     LabelsOption,
+    MaxMemoryOption,
     ModelArgument,
     OtherAggregationOption,
 )
@@ -37,6 +41,10 @@ def evaluate(
     aggregation: OtherAggregationOption = None,
     format: FormatOption = None,
     data_home: DataHomeOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    max_memory: MaxMemoryOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare predictions with true labels.
@@ -51,7 +59,10 @@ def evaluate(
     from spanforest.cli._model import TrainedModel
 
     trained = TrainedModel.load(model, aggregation)
-    request = Request(data, labels, format=format, data_home=data_home)
+    request = Request(
+        *(data, labels, None, format, data_home),
+        *(delimiter, decimal, encoding, max_memory),
+    )
     facts = _measure(trained, read_for_model(request, trained, with_labels=True))
     single = facts["labels"] if per_label else facts.pop("labels")
     if json:

@@ -12,8 +12,12 @@ from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
     DataHomeOption,
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
     FormatOption,
     LabelsOption,
+    MaxMemoryOption,
     ModelArgument,
     OtherAggregationOption,
     bad_option,
@@ -52,6 +56,10 @@ def predict(
     labels: LabelsOption = None,
     format: FormatOption = None,
     data_home: DataHomeOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    max_memory: MaxMemoryOption = None,
 ) -> None:
     """Predict the labels of examples.
 
@@ -70,7 +78,10 @@ def predict(
                 "--output",
             )
     trained = TrainedModel.load(model, aggregation)
-    request = Request(data, labels, format=format, data_home=data_home)
+    request = Request(
+        *(data, labels, None, format, data_home),
+        *(delimiter, decimal, encoding, max_memory),
+    )
     dataset = read_for_model(request, trained, with_labels=False)
     arrays = {"Y": trained.predict(dataset)}
     if scores:

@@ -18,8 +18,7 @@ from spanforest.datasets._arff_labels import choose_labels
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._text_files import line_of_example, stem
-
-_WORDS = {"no": 0, "n": 0, "false": 0, "f": 0, "yes": 1, "y": 1, "true": 1, "t": 1}
+from spanforest.datasets._words import numbers_of_words, whole_numbers
 
 
 def load_arff(
@@ -28,6 +27,7 @@ def load_arff(
     *,
     drop: str | Iterable[str] = (),
     encoding: str = "utf-8",
+    max_memory: int | None = None,
 ) -> Dataset:
     """Read a multilabel data set from an ARFF file.
 
@@ -47,6 +47,9 @@ def load_arff(
         be dropped, since they are not numbers.
     encoding : str, default="utf-8"
         The encoding of the file.
+    max_memory : int, optional
+        The largest number of bytes that the contents may take. By default 4 GiB, or
+        half of the machine's memory if that is less.
 
     Returns
     -------
@@ -56,14 +59,16 @@ def load_arff(
         numbers. If some labels are missing, `Y` is of type float and they are NaN;
         estimators learn from the others. `nominal_features` marks the nominal features
         with more than two values. The order of their numbers has no meaning; encode
-        them with scikit-learn's ``OneHotEncoder``.
+        them with scikit-learn's ``OneHotEncoder``. `categories` says what the numbers
+        of text stand for.
 
     Raises
     ------
     ArffError
         If the file is not valid ARFF; the message names file and line.
     ValueError
-        If the labels are not known, or a column cannot be used.
+        If the labels are not known, a column cannot be used, or the contents need more
+        memory than `max_memory`.
 
     Notes
     -----
@@ -94,7 +99,7 @@ def load_arff(
     array([[0, 0],
            [1, 2]])
     """
-    relation = read_arff(path, encoding=encoding)
+    relation = read_arff(path, encoding=encoding, max_memory=max_memory)
     path = os.fspath(path)
     names = [attribute.name for attribute in relation.attributes]
     everything = Columns(names, path, "attributes")
@@ -111,6 +116,7 @@ def load_arff(
                 f"a number or category. Leave it out: drop=[{attribute.name!r}]."
             )
     n_values = [len(relation.attributes[j].values) for j in features]
+    texts = {names[j]: relation.attributes[j].values for j in features}
     return Dataset(
         name=stem(path),
         X=_numbers(relation, features),
@@ -118,24 +124,14 @@ def load_arff(
         feature_names=tuple(names[j] for j in features),
         label_names=tuple(names[j] for j in chosen),
         nominal_features=np.array(n_values) > 2,
+        categories={n: values for n, values in texts.items() if _are_texts(values)},
     )
 
 
-def whole_numbers(values: Sequence[str]) -> list[int]:
-    """Return the numbers that the values of a nominal attribute stand for.
-
-    Whole numbers stand for themselves, no and yes or false and true for 0 and 1, and
-    other values for their positions.
-    """
-    if all(re.fullmatch(r"[+-]?[0-9]{1,9}", value) for value in values):
-        numbers = [int(value) for value in values]
-        if len(set(numbers)) == len(numbers):  # 1 and 01 are equal numbers
-            return numbers
-    if len(values) <= 2 and all(value.lower() in _WORDS for value in values):
-        numbers = [_WORDS[value.lower()] for value in values]
-        if len(set(numbers)) == len(numbers):
-            return numbers
-    return list(range(len(values)))
+def _are_texts(values: Sequence[str]) -> bool:
+    """Return whether the numbers of values are positions, which the file chooses."""
+    are_numbers = all(re.fullmatch(r"[+-]?[0-9]{1,9}", value) for value in values)
+    return not are_numbers and numbers_of_words(values) is None
 
 
 def _numbers(

@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.datasets import fetch_openml
 
 from spanforest._wording import numbered_labels
-from spanforest.datasets._arff import load_arff, whole_numbers
+from spanforest.datasets._arff import load_arff
 from spanforest.datasets._circle import make_circle
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._npz import load_npz
+from spanforest.datasets._words import whole_numbers
 
 PAPER_DATASETS = (
     *("emotions", "yeast", "scene", "enron", "cal500"),
