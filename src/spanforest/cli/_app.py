@@ -18,6 +18,7 @@ from spanforest.cli._predict import predict
 from spanforest.cli._report import report
 from spanforest.cli._reproduce import reproduce
 from spanforest.cli._train import train
+from spanforest.cli._usage import usage_message
 
 app = typer.Typer(
     name="spanforest",
@@ -103,8 +104,7 @@ def run(args: list[str]) -> int:
 def _message(error: Exception, args: list[str], debug: bool) -> str:
     """Return the text that reports an error."""
     if _is_bad_usage(error):
-        text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-        return f"{text}. See {_speaker(error, args)} --help."
+        return usage_message(error, args, _speaker(error, args))
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

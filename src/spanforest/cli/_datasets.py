@@ -26,8 +26,8 @@ def datasets(
     """List the data sets that can be used by name.
 
     The list shows their sizes, the average number of labels of an example, and their
-    source: generated, a file, or OpenML. With NAME, that data set is loaded and its
-    label frequencies are shown.
+    source: generated, a file, OpenML, or a page where their files can be found. With
+    NAME, that data set is loaded and its label frequencies are shown.
     """
     from spanforest.datasets import list_datasets, load_dataset
 
@@ -49,7 +49,7 @@ def _row(known: "KnownDataset") -> tuple[str, ...]:
         str(known.n_features) if known.n_features else "-",  # a kernel matrix
         str(known.n_labels),
         f"{known.cardinality:.2f}",
-        known.source or "not found",
+        known.source or f"not found; see {known.home}",
     )
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from spanforest._whole_files import check_target, whole_file
+from spanforest._whole_files import check_target, is_stream, whole_file
+from spanforest._wording import count
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
@@ -22,7 +23,7 @@ from spanforest.cli._options import (
     OtherAggregationOption,
     bad_option,
 )
-from spanforest.cli._output import echo, if_stopped
+from spanforest.cli._output import echo, if_stopped, say
 
 EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
 
@@ -91,6 +92,8 @@ def predict(
         return
     with if_stopped("nothing was written."), whole_file(target) as path:
         _write(arrays, trained.label_names, path)
+    if not is_stream(target):
+        say(f"wrote {count(dataset.n_samples, 'row')} to {target}.")
 
 
 def _write(arrays: dict[str, Any], names: tuple[str, ...], path: Path) -> None:

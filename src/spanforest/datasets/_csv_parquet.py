@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from spanforest._wording import one_line
 from spanforest.datasets._csv_format import CsvOptions, CsvText, read_csv_text
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._memory import MemoryLimit, TooLargeError
@@ -135,7 +134,7 @@ def _parse(source: CsvText, path: str) -> Any:
     except (ValueError, OverflowError) as error:
         raise ValueError(
             f"{path}: expected lines of values separated by {source.delimiter!r}, the "
-            f"first one with the names of the columns; {one_line(error)}."
+            "first one with the names of the columns. Is a quote not closed?"
         ) from error
 
 
@@ -194,7 +193,8 @@ def load_parquet(
         raise
     except _UNREADABLE as error:
         raise ValueError(
-            f"{path}: expected a Parquet file; {one_line(error)}."
+            f"{path}: expected a Parquet file. This is another kind of file, or it is "
+            "damaged."
         ) from error
     return make_dataset(Table(frame, path), Choice(labels, features, drop))
 

@@ -87,8 +87,8 @@ def load_libsvm(
         if isinstance(error, OSError) and error.filename is not None:
             raise
         raise ValueError(
-            f"{path}: expected lines like '2,5 1:0.5 3:1', the labels of an example "
-            f"and its features; {one_line(error)}."
+            f"{path}, line {lines.number}: expected lines like '2,5 1:0.5 3:1', the "
+            f"labels of an example and its features; {one_line(error)}."
         ) from error
     memory.check(_BYTES_OF_NAME * X.shape[1])
     if feature_names is None:
@@ -110,9 +110,12 @@ class _Lines:
     def __init__(self, file: Any, memory: MemoryLimit):
         self.read = file.read  # scikit-learn asks whether there is one
         self._lines = lines_within(file, lambda: _LONGEST_LINE, memory, _GROWTH)
+        self.number = 1
 
     def __iter__(self) -> Iterator[bytes]:
-        return self._lines
+        for line in self._lines:
+            yield line
+            self.number += 1
 
 
 def _numbered_columns(
