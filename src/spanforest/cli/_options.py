@@ -140,7 +140,7 @@ MaxMemoryOption = Annotated[
         parser=_size,
         metavar="SIZE",
         help="The most memory that the contents of DATA may take, such as 8GB. The "
-        "default is 4 GiB, or half of the machine's memory if that is less.",
+        "default is 2 GiB, or a quarter of the machine's memory if that is less.",
         show_default=False,
     ),
 ]

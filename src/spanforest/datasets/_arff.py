@@ -48,8 +48,8 @@ def load_arff(
     encoding : str, default="utf-8"
         The encoding of the file.
     max_memory : int, optional
-        The largest number of bytes that the contents may take. By default 4 GiB, or
-        half of the machine's memory if that is less.
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------

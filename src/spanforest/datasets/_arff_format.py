@@ -99,8 +99,8 @@ def read_arff(
     encoding : str, default="utf-8"
         The encoding of the text; not used for a text file that is already open.
     max_memory : int, optional
-        The largest number of bytes that the contents may take. By default 4 GiB, or
-        half of the machine's memory if that is less.
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------

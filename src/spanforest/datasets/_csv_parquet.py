@@ -52,8 +52,8 @@ def load_csv(
     encoding : str, optional
         The encoding of the file. By default UTF-8, or UTF-16 if the file says so.
     max_memory : int, optional
-        The largest number of bytes that the contents may take. By default 4 GiB, or
-        half of the machine's memory if that is less.
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------

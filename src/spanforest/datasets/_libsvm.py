@@ -41,8 +41,8 @@ def load_libsvm(
         last feature or a rare label, and does not always show whether features count
         from 0 or from 1. Features whose names are no numbers count from 1.
     max_memory : int, optional
-        The largest number of bytes that the contents may take. By default 4 GiB, or
-        half of the machine's memory if that is less.
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------

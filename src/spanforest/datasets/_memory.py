@@ -3,7 +3,7 @@
 import os
 from typing import NamedTuple
 
-_MOST = 4 * 2**30  # bytes; the default, on machines with twice as much or more
+_MOST = 2 * 2**30  # bytes; the default, on machines with four times as much or more
 
 
 class TooLargeError(ValueError):
@@ -20,7 +20,7 @@ class MemoryLimit(NamedTuple):
     def of(cls, path: str, max_memory: int | None) -> "MemoryLimit":
         """Return the limit for a file; None stands for the default."""
         if max_memory is None:
-            return cls(path, min(_MOST, _machine_memory() // 2))
+            return cls(path, min(_MOST, _machine_memory() // 4))
         if not max_memory > 0:
             raise ValueError(
                 f"max_memory must be a number of bytes above 0; got {max_memory}."
@@ -55,4 +55,4 @@ def _machine_memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a Unix
-        return 2 * _MOST
+        return 4 * _MOST

@@ -49,8 +49,8 @@ def load_npz(
         Pass False for examples to predict for: `Y` may be absent, and then has no
         columns; `K` need not be square, since it has a column per training example.
     max_memory : int, optional
-        The largest number of bytes that the contents may take. By default 4 GiB, or
-        half of the machine's memory if that is less.
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------
@@ -83,8 +83,8 @@ def load_npz(
     split = arrays.get("split")
     return Dataset(
         name=stem(path),
-        X=None if is_kernel else X.astype(np.float64),
-        K=X.astype(np.float64) if is_kernel else None,
+        X=None if is_kernel else X.astype(np.float64, copy=False),
+        K=X.astype(np.float64, copy=False) if is_kernel else None,
         Y=_labels(Y, path),
         feature_names=tuple(arrays.get("feature_names", np.array([])).tolist()),
         label_names=tuple(arrays.get("label_names", np.array([])).tolist()),
