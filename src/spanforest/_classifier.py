@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spanforest._inputs import Input, input_for, kind_of_input
@@ -52,14 +52,30 @@ DATA_ATTRIBUTES = (
 )
 
 
-def fits_probabilities(model: Any) -> bool:
-    """Return whether `fit` calibrates probabilities; refuse if it does not."""
-    if not model.probability:
-        raise AttributeError(
-            "there are no probabilities with probability=False. Set probability=True "
-            "and call 'fit' again."
-        )
-    return True
+class _NeedsProbability:
+    """A method that exists with ``probability=True`` only.
+
+    It is scikit-learn's ``available_if`` with a message that says what to do.
+    """
+
+    def __init__(self, method: Callable[..., Any]):
+        self.__doc__ = method.__doc__
+        self.method = method
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.method
+        if not model.probability:
+            raise AttributeError(
+                f"{type(model).__name__} has no {self.method.__name__} with "
+                "probability=False. Set probability=True and call 'fit' again."
+            )
+        return MethodType(self.method, model)
+
+
+def needs_probability(method: Callable[..., Any]) -> Any:
+    """Make a method available with ``probability=True`` only."""
+    return _NeedsProbability(method)
 
 
 def _limits(seconds: float | None) -> Limits:
@@ -337,7 +353,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         values = self._coding.to_labels(labels.reshape(n * k, n_labels))
         return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
 
-    @available_if(fits_probabilities)
+    @needs_probability
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return the probability of each label, calibrated on held-out folds.
 
@@ -373,7 +389,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return P
         return self._probability_on(P)
 
-    @available_if(fits_probabilities)
+    @needs_probability
     def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
         """Predict the label sets that are best on average for a measure.
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._classifier import fits_probabilities
+from spanforest._classifier import needs_probability
 from spanforest._inputs import check_size
 from spanforest._labels import LabelCoding, read_labels
 from spanforest._parallel import Workers
@@ -249,10 +248,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     staged_predict = _delegated(RandomGraphEnsembleClassifier.staged_predict)
     decision_function = _delegated(RandomGraphEnsembleClassifier.decision_function)
     score = _delegated(RandomGraphEnsembleClassifier.score)
-    predict_proba = available_if(fits_probabilities)(
+    predict_proba = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_proba)
     )
-    predict_for = available_if(fits_probabilities)(
+    predict_for = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_for)
     )
 
