@@ -7,7 +7,7 @@ FAST := -m "not slow and not network"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types layers test-slow test-python test-bounds bench \
-	docs golden dist clean
+	docs golden dist stamp clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -21,14 +21,14 @@ $(READY): pyproject.toml
 	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot,save,experiments,cli]" --group dev
 	touch $(READY)
 
-demo: $(READY)  ## the paper's experiment on its two generated data sets
+demo: $(READY) stamp  ## the paper's experiment on its two generated data sets
 	$(VENV)/bin/spanforest reproduce --datasets circle10,circle50 --trees 20 --folds 3 \
 	    --jobs 2 --out demo
 
-test: $(READY)  ## tests and doctests, compiled
+test: $(READY) stamp  ## tests and doctests, compiled
 	$(PY) -m pytest $(FAST)
 
-test-slow: $(READY)  ## the slow tests, on real data too (they skip without SPANFOREST_DATA)
+test-slow: $(READY) stamp  ## the slow tests, on real data too (they skip without SPANFOREST_DATA)
 	$(PY) -m pytest -m "slow and not network"
 
 check: lint types layers test test-slow  ## what CI runs on every push
@@ -42,24 +42,27 @@ types: $(READY)  ## static types
 layers: $(READY)  ## which module may import which
 	$(VENV)/bin/lint-imports
 
-test-python: $(READY)  ## same tests, routines run as plain Python, with coverage
+test-python: $(READY) stamp  ## same tests, routines run as plain Python, with coverage
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(FAST) --cov
 
-test-bounds: $(READY)  ## same tests, array bounds checked in compiled code
+test-bounds: $(READY) stamp  ## same tests, array bounds checked in compiled code
 	# a fresh cache, or Numba ignores the flag
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PY) -m pytest $(FAST)
+
+stamp: $(READY)  ## tell Numba's cache what changed in the compiled routines
+	$(PY) tools/stamp_compiled.py
 
 docs: $(READY)  ## the documentation, in docs/_build/html
 	$(PY) -m pip install --quiet --group docs
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
-golden: $(READY)  ## rewrite the golden files of the tests; review them as a diff
-	SPANFOREST_GOLDEN=1 $(PY) -m pytest -q tests/test_tables.py tests/test_report.py
+golden: $(READY) stamp  ## rewrite the golden files of the tests; review them as a diff
+	SPANFOREST_GOLDEN=1 $(PY) -m pytest -q tests/test_paper_table_formats.py tests/test_report_page.py
 
-dist: $(READY)  ## wheel and source distribution, in dist
+dist: $(READY) stamp  ## wheel and source distribution, in dist
 	$(PY) -m build --outdir dist
 
-bench: $(READY)  ## the figures of benchmarks/README.md, under ten minutes
+bench: $(READY) stamp  ## the figures of benchmarks/README.md, under ten minutes
 	$(PY) benchmarks/run_all.py
 
 clean:  ## remove the environment and everything generated

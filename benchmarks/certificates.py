@@ -1,9 +1,9 @@
-"""Predictions with a proof: how many, at what cost, and what AMM and MVE would say.
+"""Predictions with a proof: how many, at what cost, and how AMM and MVE differ.
 
-Every data set is halved at random, and an ensemble is trained on one half (at most 500
-rows of it). All other examples are decoded. Then the same on tables made hard on
-purpose: 20 labels, C = 100, three training labels in ten flipped. Names of data
-sets, and "hard", choose a part of it:
+Every data set is halved at random. An ensemble is trained on at most 500 rows of one
+half, and decodes the other half. Then the same is done on data made hard on purpose: 20
+labels, C = 100, three in ten training labels flipped. Arguments choose what to run:
+names of data sets, and "hard":
 
     python benchmarks/certificates.py emotions hard
 """
@@ -46,12 +46,12 @@ NAMES = (
 HARD = ("enron", "medical", "cal500", "fingerprint", "nci60", "bibtex", "tmc2007_500")
 MOST_ROWS = 500
 CHUNK = 500  # examples decoded at a time: their scores fit into memory
-N_TIMED = 100  # max-product makes all its sweeps for any example: a few will do
-MORE = (10**8, 10**9)  # edges to pass where the default limit does not suffice
+N_TIMED = 100  # max-product makes the same sweeps for every example: a few suffice
+MORE = (10**8, 10**9)  # limits in passed edges, tried where the default proves nothing
 
 
 class Inputs(NamedTuple):
-    """A data set in two parts: features of unit length, or kernel values."""
+    """Training and test examples: features of unit length, or kernel values."""
 
     X_train: Any
     X_test: Any
@@ -62,7 +62,7 @@ class Inputs(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What decoding gave, example by example."""
+    """The results of decoding, example by example."""
 
     passed: np.ndarray  # proven by message passing
     proven: np.ndarray  # proven by message passing or search
@@ -74,16 +74,16 @@ class Outcome(NamedTuple):
 
 
 class Rival(NamedTuple):
-    """Another aggregation against exact MAM; every number can be added up."""
+    """Another aggregation against exact MAM, as sums over the examples."""
 
     examples: float
     microlabels: float
-    sets: float  # examples whose label sets differ; the rest is about these
+    sets: float  # examples whose label sets differ; the next fields are about these
     labels: float  # microlabels that differ
-    lost: float  # sum of scores lost, in units of the distance best - average
-    mam_right: float  # label sets
-    own_right: float
-    label_right: float  # microlabels that differ where MAM is right
+    lost: float  # sum of lost scores, each divided by best minus average score
+    mam_right: float  # examples where MAM's label set is right
+    own_right: float  # examples where the other label set is right
+    label_right: float  # differing microlabels where MAM is right
 
     def cells(self) -> list[str]:
         """Return the row as it is printed."""
@@ -98,14 +98,14 @@ class Rival(NamedTuple):
 
 
 def load(name: str) -> Dataset:
-    """Return a data set; its labels count from 0 without gaps."""
+    """Return a data set whose labels have the values 0, 1, ... without gaps."""
     if name != "solar_flare":
         return drop_degenerate(common.load(name))
     folder = os.environ.get("SPANFOREST_DATA", "")
     path = Path(folder, "solar_flare.arff")
     if not path.is_file():
         sys.exit("solar_flare.arff is not in the folder that SPANFOREST_DATA names.")
-    data = load_arff(path)  # of several values, as all its features are
+    data = load_arff(path)  # its labels and features have several values
     Y = OrdinalEncoder(dtype=int).fit_transform(data.Y)
     X = OneHotEncoder(sparse_output=False).fit_transform(data.X)
     return replace(data, X=X, Y=Y)
@@ -114,7 +114,7 @@ def load(name: str) -> Dataset:
 def halves(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Draw training and test rows; every value but 0 has a training example.
 
-    A label with one value would be decided before decoding begins.
+    A label with a single training value would need no decoding.
     """
     values = np.arange(1, Y.max() + 1)[:, None, None]
     Y = np.concatenate(values == Y, axis=1)
@@ -129,29 +129,29 @@ def halves(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split(name: str) -> Inputs:
-    """Halve a data set; scale by what the training part shows, as the paper does.
+    """Halve a data set; scale its features by the training rows, as in the paper.
 
-    C is near what the paper's protocol chooses: 1 for words, 5 for other features.
+    C is close to the choice of the paper's protocol: 1 for words, 5 for other features.
     """
     data = load(name)
     train, test = halves(data.Y)
     labels = data.Y[train], data.Y[test]
     if data.K is not None:
-        parts = (data.K[np.ix_(part, train)] for part in (train, test))
-        return Inputs(*parts, *labels, "precomputed", 5.0)
+        both = (data.K[np.ix_(rows, train)] for rows in (train, test))
+        return Inputs(*both, *labels, "precomputed", 5.0)
     if data.kernel == "tanimoto":
-        parts = (tanimoto_kernel(data.X[part], data.X[train]) for part in (train, test))
-        return Inputs(*parts, *labels, "precomputed", 5.0)
+        both = (tanimoto_kernel(data.X[rows], data.X[train]) for rows in (train, test))
+        return Inputs(*both, *labels, "precomputed", 5.0)
     scaler = MaxAbsScaler() if sparse.issparse(data.X) else MinMaxScaler()
     if data.is_text:
         scaler = TfidfTransformer()
     scaler.fit(data.X[train])
-    parts = (normalize(scaler.transform(data.X[part])) for part in (train, test))
-    return Inputs(*parts, *labels, "linear", 1.0 if data.is_text else 5.0)
+    both = (normalize(scaler.transform(data.X[rows])) for rows in (train, test))
+    return Inputs(*both, *labels, "linear", 1.0 if data.is_text else 5.0)
 
 
 def made_hard(inputs: Inputs, seed: int, n_labels: int = 20) -> Inputs:
-    """Keep 300 training rows and the most frequent labels; flip three in ten."""
+    """Keep 300 training rows and the most frequent labels; flip three in ten labels."""
     order = np.argsort(-inputs.Y_train.sum(axis=0), kind="stable")
     frequent = np.sort(order[:n_labels])
     Y = inputs.Y_train[:300, frequent]
@@ -177,11 +177,11 @@ def random_inputs(seed: int) -> Inputs:
 
 
 class Trained(NamedTuple):
-    """An ensemble, and what its average scores mean."""
+    """An ensemble with its consensus factors and the values of its labels."""
 
     ensemble: RandomGraphEnsembleClassifier
     factors: FactorGraph  # of the consensus graph
-    lowest: np.ndarray  # (n_labels,) value of code 0; a constant label has no other
+    lowest: np.ndarray  # (n_labels,) value of code 0
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the consensus scores of examples, a column per cell."""
@@ -190,7 +190,7 @@ class Trained(NamedTuple):
         return np.asarray(X @ weights) + self.ensemble.intercept_
 
     def average_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Return the mean score of all label sets: each factor's mean, added up."""
+        """Return the mean score of all label sets: the sum of each factor's mean."""
         starts = np.sort(self.factors.arrays.factor["offset"])
         sizes = np.diff([*starts, self.factors.n_cells])
         return (np.add.reduceat(scores, starts, axis=1) / sizes).sum(axis=1)
@@ -209,12 +209,12 @@ def train(inputs: Inputs, n_trees: int, max_iter: int) -> Trained:
         warnings.simplefilter("ignore", ConvergenceWarning)
         ensemble.fit(inputs.X_train, inputs.Y_train)
     lowest, highest = inputs.Y_train.min(axis=0), inputs.Y_train.max(axis=0)
-    parts = [FactorGraph(g, 1 + highest - lowest) for g in ensemble.graphs_]
-    return Trained(ensemble, consensus_factors(parts), lowest)
+    members = [FactorGraph(graph, 1 + highest - lowest) for graph in ensemble.graphs_]
+    return Trained(ensemble, consensus_factors(members), lowest)
 
 
 def clock(run: Any) -> tuple[Any, float]:
-    """Call a function; return its result and processor time, which is its own."""
+    """Call a function; return its result and its processor time."""
     start = time.process_time()
     result = run()
     return result, time.process_time() - start
@@ -225,15 +225,15 @@ def decode_all(trained: Trained, X: Any) -> Outcome:
     factors, n = trained.factors, X.shape[0]
     few = trained.scores(X[:N_TIMED])
     _, reference = clock(lambda: max_product(factors, few, 100))
-    passed, found, open_scores, spent = [], [], [], 0.0
+    passed, decodings, open_scores, spent = [], [], [], 0.0
     for start in range(0, n, CHUNK):
         scores = trained.scores(X[start : start + CHUNK])
         passed.append(tree_reweighted(factors, scores).proven)
         exact, seconds = clock(lambda scores=scores: decode_exactly(factors, scores))
         spent += seconds
-        found.append(exact)
+        decodings.append(exact)
         open_scores.append(scores[~exact.proven])
-    labels, score, bound = (np.concatenate(part) for part in zip(*found, strict=True))
+    labels, score, bound = map(np.concatenate, zip(*decodings, strict=True))
     return Outcome(
         np.concatenate(passed),
         Decoding(labels, score, bound).proven,
@@ -246,7 +246,7 @@ def decode_all(trained: Trained, X: Any) -> Outcome:
 
 
 def searched_further(factors: FactorGraph, open_scores: np.ndarray) -> list[int]:
-    """Count what stays open when the search may go on further."""
+    """Count the examples that stay without a proof under each of the limits `MORE`."""
     left = []
     for n_edges in MORE:
         proven = decode_exactly(factors, open_scores, Limits(n_edges)).proven
@@ -315,7 +315,7 @@ HEADER = [
 
 
 def study(name: str, rivals: dict[tuple[str, str], Rival]) -> list[Any]:
-    """Return a data set's row of the first table; add what the second is made of."""
+    """Return a data set's row of the first table, and add its rivals to the second."""
     inputs = split(name)
     n_trees = 60 if inputs.Y_train.shape[1] < 60 else 20
     trained = train(inputs, n_trees, max_iter=30)
@@ -330,8 +330,8 @@ def shared_data(names: Sequence[str]) -> None:
     common.print_table(HEADER, (study(name, rivals) for name in names))
     print(
         "\nMAM, 60 trees (20 from 60 labels on), 30 passes of training at most; "
-        "processor time. Open: examples without a proof after sweeps over 50 million "
-        "edges, a hundred and a thousand millions.\n"
+        "processor time. Open: examples without a proof after sweeps over 50 million, "
+        "100 million and 1000 million edges.\n"
     )
     for aggregation in ("amm", "mve"):
         some = [rival for (_, other), rival in rivals.items() if other == aggregation]
@@ -341,13 +341,13 @@ def shared_data(names: Sequence[str]) -> None:
     rows = ([n, other.upper(), *rival.cells()] for (n, other), rival in rivals.items())
     common.print_table(header, rows)
     print(
-        "\nThe last four columns: where they differ. Score lost: relative to the "
-        "distance of the best label set from the average of all label sets.\n"
+        "\nThe last four columns count only where the two differ. Score lost: relative "
+        "to the distance of the best label set from the average of all label sets.\n"
     )
 
 
 def hard_cases() -> Iterator[tuple[str, Inputs]]:
-    """Yield the tables of 20 labels, and two larger ones to see where the cost goes."""
+    """Yield the cases with 20 labels, and two larger ones to see how the cost grows."""
     for seed in range(5):
         yield f"random, seed {seed}", made_hard(random_inputs(seed), seed)
     for name in HARD:
@@ -376,7 +376,7 @@ def hard_tables() -> None:
 
 def warm_up() -> None:
     inputs = made_hard(random_inputs(0), 0)
-    for n_labels in (5, 20):  # few enough to try all label sets, and not
+    for n_labels in (5, 20):  # few enough to try all label sets, and too many for that
         some = inputs._replace(Y_train=inputs.Y_train[:, :n_labels])
         decode_all(train(some, 5, max_iter=2), some.X_test[:10])
 

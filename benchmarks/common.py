@@ -1,6 +1,6 @@
-"""What the benchmarks share: one thread, data, clocks, tables, facts of the machine.
+"""Helpers that the benchmarks share: one thread, data, clocks, tables, machine facts.
 
-Import it before NumPy: BLAS and OpenMP read their number of threads when loaded.
+Import this module before NumPy: BLAS and OpenMP read their number of threads on import.
 """
 
 import os
@@ -40,7 +40,7 @@ PACKAGES = ("spanforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
 def load(name: str) -> Dataset:
-    """Return a data set, or leave with a message that says what is missing."""
+    """Return a data set, or exit with a message that says what is missing."""
     if "SPANFOREST_DATA" not in os.environ:
         sys.exit("Set SPANFOREST_DATA to the folder that holds the data sets.")
     try:
@@ -50,7 +50,7 @@ def load(name: str) -> Dataset:
 
 
 def unit_rows(data: Dataset) -> Any:
-    """Return features with rows of unit length: TF-IDF of words, or standardised."""
+    """Return features with rows of unit length: TF-IDF of words, else standardised."""
     if data.is_text:
         return TfidfTransformer().fit_transform(data.X)
     return normalize(StandardScaler().fit_transform(data.X))
@@ -99,10 +99,10 @@ def race(
     before: Callable[[], Any] = lambda: None,
     summary: Callable[[Sequence[float]], float] = statistics.median,
 ) -> tuple[float, float]:
-    """Return the seconds of both, by default medians.
+    """Return the seconds of both calls, by default medians.
 
-    They take turns, so that a busy moment of the machine meets both; the call of
-    `before` each run is not timed. Warm them up first: nothing here is thrown away.
+    The two calls take turns, so that a busy moment of the machine slows down both.
+    `before` is called before each run and is not timed. Compile before: all runs count.
     """
     times = []
     for _ in range(repeats):
@@ -117,7 +117,7 @@ def race(
 
 
 class Comparison(NamedTuple):
-    """A row of a benchmark: our seconds, theirs, and the ratio to reach."""
+    """A row of a benchmark: our seconds, those of the reference, the target ratio."""
 
     what: str
     ours: float
@@ -157,7 +157,7 @@ def print_comparisons(rows: Iterable[Comparison]) -> None:
 
 
 def machine_facts() -> dict[str, str]:
-    """Return what the figures depend on; nothing that names the machine."""
+    """Return versions and hardware that the figures depend on, but no machine name."""
     facts = {
         "processor": _cpu_model(),
         "cores": str(os.cpu_count()),
@@ -169,19 +169,19 @@ def machine_facts() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """Return the commit measured; "-dirty" says that the sources differ from it."""
+    """Return the measured commit, with "-dirty" if the sources differ from it."""
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     try:
-        found = subprocess.run(
+        done = subprocess.run(
             command, cwd=Path(__file__).parent, capture_output=True, text=True
         )
     except FileNotFoundError:
         return "unknown"
-    return found.stdout.strip() or "unknown"
+    return done.stdout.strip() or "unknown"
 
 
 def _fingerprint() -> str:
-    """Return a digest of the package's sources: tells two uncommitted states apart."""
+    """Return a digest of the package's sources, to tell uncommitted states apart."""
     digest = hashlib.sha256()
     for path in sorted(Path(spanforest.__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())

@@ -1,12 +1,12 @@
-"""Where the defaults come from: kernel, C, loss, intercept and scaling compared.
+"""Comparison of kernels, C, losses, intercept and scaling, behind the defaults.
 
     python benchmarks/defaults.py [ROWS.jsonl]
 
-Half of every data set, at most 400 rows of it, is learned with ten trees; at most 1000
-other examples are predicted, always the same. The 30 most frequent labels are kept: of
-more, hardly any label set is ever right. What does best so is compared once more on
-another half. With a file, what it holds is not computed again, and a run can be
-interrupted.
+Ten trees are trained on at most 400 rows of one half of each data set, and predict at
+most 1000 examples of the other half. Only the 30 most frequent labels are kept, because
+with more labels hardly any label set is right. The best choices are compared again on
+another half. Rows that are already in the file are not computed again, so that a run
+can be interrupted.
 """
 
 import json
@@ -28,27 +28,18 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScale
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest.datasets import Dataset, drop_degenerate
-from spanforest.metrics import (
-    microlabel_accuracy,
-    microlabel_f1,
-    multilabel_accuracy,
-)
+from spanforest.metrics import MEASURES
 
 DENSE = ("emotions", "yeast", "scene", "cal500", "circle10", "circle50")
 SPARSE = ("enron", "nci60", "medical", "bibtex", "tmc2007_500", "genbase")
 NAMES = (*DENSE, *SPARSE, "fingerprint")  # the last is a kernel matrix
-MEASURES = {
-    "multilabel accuracy": multilabel_accuracy,
-    "microlabel accuracy": microlabel_accuracy,
-    "microlabel F1": microlabel_f1,
-}
 MOST_ROWS, MOST_TESTED, MOST_LABELS = 400, 1000, 30
 
 
 class Choice(NamedTuple):
-    """A setting of everything that has a default."""
+    """A value for every parameter that is compared."""
 
-    kernel: str = "linear"  # or a Gaussian, by the rule for its gamma
+    kernel: str = "linear"  # or the name of a rule for the gamma of a Gaussian
     C: float = 1.0
     scaling: str = "standard, unit"
     loss: str = "edge"
@@ -57,8 +48,8 @@ class Choice(NamedTuple):
     def __str__(self) -> str:
         more = ["" if self.intercept else "no intercept"]
         more += ["" if self.loss == "edge" else self.loss]
-        parts = [KERNELS[self.kernel], f"C = {self.C:g}", SCALINGS[self.scaling], *more]
-        return "; ".join(filter(None, parts))
+        first = [KERNELS[self.kernel], f"C = {self.C:g}", SCALINGS[self.scaling]]
+        return "; ".join(filter(None, first + more))
 
 
 KERNELS = {
@@ -109,7 +100,7 @@ FINALISTS = [
 
 
 class Run(NamedTuple):
-    """What is computed once."""
+    """A choice to be trained on one split of a data set."""
 
     dataset: str
     choice: Choice
@@ -120,7 +111,7 @@ class Run(NamedTuple):
 
 
 def runs(data: Dataset) -> list[Run]:
-    """Return what can be tried on a data set: a kernel matrix has no other kernel."""
+    """Return the runs of a data set; a kernel matrix admits no choice of kernels."""
     tried = PRODUCT + ALONE + (FOR_WORDS if data.is_text else [])
     if data.X is None:
         own = Choice().kernel, Choice().scaling
@@ -131,7 +122,7 @@ def runs(data: Dataset) -> list[Run]:
 
 
 def small(name: str) -> Dataset:
-    """Return a data set with its most frequent labels only."""
+    """Return a data set with only its most frequent labels."""
     data = common.load(name)
     frequent = np.argsort(-(data.Y > 0).sum(axis=0), kind="stable")[:MOST_LABELS]
     labels = np.sort(frequent)
@@ -141,7 +132,7 @@ def small(name: str) -> Dataset:
 
 
 def scaler(data: Dataset, scaling: str) -> Any:
-    """Return what scales features; sparse ones are not centred."""
+    """Return the transformer of a scaling; sparse features are not centred."""
     standard = StandardScaler(with_mean=not sparse.issparse(data.X))
     return {
         "none": FunctionTransformer(),
@@ -153,7 +144,7 @@ def scaler(data: Dataset, scaling: str) -> Any:
 
 
 def gamma(rule: str, X: Any) -> float:
-    """Return the width of the Gaussian kernel that a rule gives for training rows."""
+    """Return the gamma of the Gaussian kernel by a rule, for given training rows."""
     if rule == "features":
         return 1.0 / X.shape[1]
     if rule == "scale":
@@ -171,7 +162,7 @@ def measure(data: Dataset, run: Run) -> dict[str, Any]:
     train, test = rows[:half][:MOST_ROWS], rows[half:][:MOST_TESTED]
     params: dict[str, Any] = {"kernel": "precomputed"}
     if data.K is not None:
-        X, X_test = (data.K[np.ix_(part, train)] for part in (train, test))
+        X, X_test = (data.K[np.ix_(rows, train)] for rows in (train, test))
     else:
         scale = scaler(data, choice.scaling).fit(data.X[train])
         X, X_test = scale.transform(data.X[train]), scale.transform(data.X[test])
@@ -195,14 +186,17 @@ def measure(data: Dataset, run: Run) -> dict[str, Any]:
     return {
         **run._asdict(),
         "choice": choice._asdict(),
-        "scores": {name: f(data.Y[test], predicted) for name, f in MEASURES.items()},
+        "scores": {
+            name: measure.function(data.Y[test], predicted)
+            for name, measure in MEASURES.items()
+        },
         "unfinished": float(short.mean()),
         "seconds": seconds,
     }
 
 
 def all_rows(path: Path | None) -> list[dict[str, Any]]:
-    """Compute what is not in the file yet; return all rows."""
+    """Compute the rows that the file lacks, append them, and return all rows."""
     rows = []
     if path is not None and path.is_file():
         rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -220,21 +214,21 @@ def all_rows(path: Path | None) -> list[dict[str, Any]]:
 
 
 def run_of(row: dict[str, Any]) -> Run:
-    """Return the run that a row is the result of."""
+    """Return the run whose result a row is."""
     return Run(row["dataset"], Choice(**row["choice"]), row["seed"])
 
 
 # --- tables ------------------------------------------------------------------------
 
 HEADER = [
-    *MEASURES,
+    *(measure.title for measure in MEASURES.values()),
     *("mean rank", "behind the best", "at worst", "not converged, %"),
 ]
 Results = dict[Run, dict[str, Any]]
 
 
 class Table:
-    """Scores of choices (rows) on those data sets (columns) on which all were tried."""
+    """Scores of choices (rows) on the data sets (columns) where all were tried."""
 
     def __init__(
         self,
@@ -292,8 +286,8 @@ def print_choices(title: str, table: Table) -> None:
 
 def print_scores(table: Table) -> None:
     """Print the scores on every data set, a table per measure."""
-    for name in MEASURES:
-        print(f"\n{name}\n")
+    for name, (title, _) in MEASURES.items():
+        print(f"\n{title}\n")
         scores = zip(table.choices, table.scores(name), strict=True)
         lines = [[str(c), *(f"{value:.1f}" for value in line)] for c, line in scores]
         common.print_table(["choice", *table.names], lines)
@@ -312,7 +306,7 @@ def main() -> None:
     for centre in CENTRES:
         near = [c for c in ALONE if c.kernel == centre.kernel]
         near += [centre._replace(C=C) for C in (0.1, 10.0)]
-        print_choices("One thing changed", Table(results, [centre, *near]))
+        print_choices("One parameter changed", Table(results, [centre, *near]))
     words = [c for c in PRODUCT if c.kernel == "linear"] + FOR_WORDS
     print_choices("Words", Table(results, words, SPARSE))
     print("\nOn another half, in percent:")

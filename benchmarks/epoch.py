@@ -1,12 +1,12 @@
-"""One pass over the examples against the bare matrix products it cannot do without."""
+"""Time of one epoch, against the matrix products that it cannot avoid."""
 
 import common
 import numpy as np
 
 from spanforest.solver import DenseForm, KernelForm, compiled_problem, solve
 
-WARM_EPOCHS = 5  # the state: in mid-training
-SCALE = 1 / (1 + 0.5 * WARM_EPOCHS)  # of the acceleration, after that many
+WARM_EPOCHS = 5  # epochs before the timed one, so that training is under way
+SCALE = 1 / (1 + 0.5 * WARM_EPOCHS)  # step of the acceleration after these epochs
 REPEATS = 101
 
 
@@ -28,7 +28,7 @@ def compare(what, form, problem, products, target):
     weights = form.coordinates.expand(form.weights)
     A = form.coordinates.expand(form.dual_coef)
     epoch()
-    # minima: on a busy machine only the longer of two short runs gets interrupted
+    # minima, because interruptions on a busy machine only make runs longer
     times = common.race(epoch, lambda: products(weights, A), REPEATS, rewind, min)
     return common.Comparison(what, *times, target)
 

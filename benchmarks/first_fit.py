@@ -1,4 +1,4 @@
-"""Import and first fit in a fresh process, compiled code cached, on emotions"""
+"""Import and first fit in a fresh process with cached compiled code, on emotions."""
 
 import statistics
 import subprocess
@@ -8,7 +8,7 @@ import time
 import common
 
 PREPARE = """
-import warnings; warnings.simplefilter("ignore")  # of members that stop at max_iter
+import warnings; warnings.simplefilter("ignore")  # some members stop at max_iter
 from sklearn.preprocessing import StandardScaler
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.datasets import load_dataset

@@ -1,9 +1,9 @@
-"""Lists of label sets: how many places are proven, at what cost, and time against k.
+"""Lists of the k best label sets: share of proven places, cost, and time against k.
 
-Data and training as in certificates.py, but 60 trees for every data set. The k best
-label sets of MAM are listed for held-out examples, at most 200 of them. Then the lists
-of one random tree over 174 labels, for k up to 1000. Names of data sets, "hard" for
-tables made hard on purpose, and "tree" choose a part of it:
+Data and training are those of certificates.py, but with 60 trees for every data set.
+The k best label sets of MAM are listed for up to 200 held-out examples. Then come the
+lists of one random tree over 174 labels, for k up to 1000. Arguments choose what to
+run: names of data sets, "hard" for data made hard on purpose, and "tree":
 
     python benchmarks/label_lists.py cal500 tree
 """
@@ -31,7 +31,7 @@ TREE_LENGTHS = (1, 10, 100, 1000)
 
 
 def list_cells(inputs: Inputs, n_trees: int, max_iter: int) -> list[Any]:
-    """Return what a row of the first table tells of a data set."""
+    """Return the cells of a data set in the first table."""
     trained = train(inputs, n_trees, max_iter)
     factors = trained.factors
     scores = trained.scores(inputs.X_test[:MOST_EXAMPLES])
@@ -39,14 +39,14 @@ def list_cells(inputs: Inputs, n_trees: int, max_iter: int) -> list[Any]:
     _, best = clock(lambda: decode(factors, scores))
     cells.append(f"{1000 * best / len(scores):.2g}")
     for k in LENGTHS:
-        found, seconds = clock(lambda k=k: k_best(factors, scores, k))
-        cells.append(percent(found.proven.sum(), found.proven.size, 2))
+        lists, seconds = clock(lambda k=k: k_best(factors, scores, k))
+        cells.append(percent(lists.proven.sum(), lists.proven.size, 2))
         cells.append(f"{1000 * seconds / len(scores):.2g}")
     return cells
 
 
 def cases(names: Sequence[str]) -> Iterator[tuple[str, Inputs, int, int]]:
-    """Yield what is listed: name, data, number of trees, passes of training."""
+    """Yield the cases: name, data, number of trees, passes of training."""
     for name in names:
         if name != "hard":
             yield name, split(name), 60, 30

@@ -1,4 +1,4 @@
-"""Peak memory of fit: no hidden m x m matrix, no copy of K per member."""
+"""Peak memory of fit: no m x m matrix for linear kernels, no copy of K per member."""
 
 import gc
 import tracemalloc
@@ -11,10 +11,10 @@ MB = 1e6
 
 
 def peak_of_fit(clf, X, Y):
-    """Return the most bytes that fit held at a time, its input not counted.
+    """Return the largest number of bytes that fit held at a time, without its input.
 
-    NumPy reports its arrays to tracemalloc; the compiled routines allocate only
-    buffers for one example.
+    NumPy reports its arrays to tracemalloc. The compiled routines, which do not, only
+    allocate buffers for one example.
     """
     gc.collect()
     tracemalloc.start()
@@ -70,7 +70,7 @@ def kernel_rows():
         [
             "the same: 5 trees, two workers",
             f"{peaks[1] / MB:.0f} MB, {(peaks[1] - peaks[0]) / K.nbytes:.2f} of K more",
-            # half of K is a copy in single precision that all members share
+            # all members share a copy in single precision, which is half of K
             verdict(
                 peaks[1] < peaks[0] + 0.5 * K.nbytes, "no copy per member: below 0.5"
             ),

@@ -1,11 +1,11 @@
-"""Hidden labels: how much accuracy is lost, ours against one SVM per label.
+"""Accuracy lost when training labels are hidden, against one SVM per label.
 
     python benchmarks/missing_labels.py [ROWS.jsonl]
 
-A share of the training labels is hidden at random; predictions are compared with all
-labels of the test examples. Both methods have the same kernel, and each chooses C from
-the same values by cross-validation on the labels that are observed. With a file, what
-it holds is not computed again, and a run can be interrupted.
+A share of the training labels is hidden at random. Predictions are compared with all
+labels of the test examples. Both methods have the same kernel, and choose C from the
+same values by cross-validation on the observed labels. Rows that are already in the
+file are not computed again, so that a run can be interrupted.
 """
 
 import json
@@ -23,40 +23,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from spanforest import RandomGraphEnsembleClassifier
-from spanforest.metrics import (
-    microlabel_accuracy,
-    microlabel_f1,
-    multilabel_accuracy,
-)
+from spanforest.metrics import MEASURES, microlabel_f1, multilabel_accuracy
 
 NAMES = ("emotions", "yeast", "scene", "enron")
 SHARES = (0.0, 0.1, 0.3, 0.5)
 MOST_TRAINED, N_REPEATS = 600, 3
 CS, N_FOLDS = (0.1, 1.0, 10.0), 3
 N_TREES, N_TREES_TO_CHOOSE = 20, 5
-MEASURES = {
-    "microlabel accuracy": microlabel_accuracy,
-    "multilabel accuracy": multilabel_accuracy,
-    "microlabel F1": microlabel_f1,
-}
 
 
 # --- data --------------------------------------------------------------------------
 
 
-class Part(NamedTuple):
-    """Training examples, some labels hidden, and test examples with all of them."""
+class Split(NamedTuple):
+    """Training examples with hidden labels, and test examples with all labels."""
 
     K: np.ndarray  # kernel among the training examples
     Y: np.ndarray  # nan where hidden
     K_test: np.ndarray
     Y_test: np.ndarray
 
-    def fold(self, number: int) -> "Part":
-        """Return a fold: one third of the training examples is the test."""
+    def fold(self, number: int) -> "Split":
+        """Return a split whose test examples are a third of the training examples."""
         held_out = np.arange(len(self.Y)) % N_FOLDS == number
         inside, outside = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-        return Part(
+        return Split(
             self.K[np.ix_(inside, inside)],
             self.Y[inside],
             self.K[np.ix_(outside, inside)],
@@ -64,11 +55,11 @@ class Part(NamedTuple):
         )
 
 
-def split(K: np.ndarray, Y: np.ndarray, share: float, repeat: int) -> Part:
-    """Draw training and test examples, and hide labels; the same for all shares.
+def draw_split(K: np.ndarray, Y: np.ndarray, share: float, repeat: int) -> Split:
+    """Draw training and test examples, the same ones for all shares, and hide labels.
 
-    Of every label and value one example keeps it: neither method could learn a label
-    of which nothing is known.
+    Every value of every label stays observed for one example, because neither method
+    can learn a label without any observation.
     """
     rng = np.random.default_rng(repeat)
     rows = rng.permutation(len(Y))
@@ -79,7 +70,7 @@ def split(K: np.ndarray, Y: np.ndarray, share: float, repeat: int) -> Part:
         _, first = np.unique(Y[train, j], return_index=True)
         hidden[first, j] = False
     known = np.where(hidden, np.nan, Y[train])
-    return Part(K[np.ix_(train, train)], known, K[np.ix_(test, train)], Y[test])
+    return Split(K[np.ix_(train, train)], known, K[np.ix_(test, train)], Y[test])
 
 
 def kernel(data: Any) -> np.ndarray:
@@ -93,36 +84,36 @@ def kernel(data: Any) -> np.ndarray:
 # --- methods -----------------------------------------------------------------------
 
 
-def ensemble(part: Part, C: float, n_trees: int = N_TREES) -> np.ndarray:
+def ensemble(split: Split, C: float, n_trees: int = N_TREES) -> np.ndarray:
     """Predict by MAM on random trees."""
-    seen = ~np.isnan(part.Y).all(axis=0)  # in a small fold a label may be all hidden
+    seen = ~np.isnan(split.Y).all(axis=0)  # a small fold may hide all of a label
     model = RandomGraphEnsembleClassifier(
         n_trees, kernel="precomputed", C=C, tol=0.05, random_state=0
     )
-    predicted = np.zeros(part.Y_test.shape)
-    predicted[:, seen] = model.fit(part.K, part.Y[:, seen]).predict(part.K_test)
+    predicted = np.zeros(split.Y_test.shape)
+    predicted[:, seen] = model.fit(split.K, split.Y[:, seen]).predict(split.K_test)
     return predicted
 
 
-def svms(part: Part, C: float) -> np.ndarray:
-    """Predict each label by an SVM of the examples that have it."""
-    predicted = np.zeros(part.Y_test.shape)
-    for j, y in enumerate(part.Y.T):
+def svms(split: Split, C: float) -> np.ndarray:
+    """Predict each label by an SVM trained on the examples that observe it."""
+    predicted = np.zeros(split.Y_test.shape)
+    for j, y in enumerate(split.Y.T):
         rows = np.flatnonzero(~np.isnan(y))
         values = np.unique(y[rows])
         if len(values) < 2:
             predicted[:, j] = values[0] if len(values) else 0.0
             continue
         model = SVC(kernel="precomputed", C=C)
-        model.fit(part.K[np.ix_(rows, rows)], y[rows])
-        predicted[:, j] = model.predict(part.K_test[:, rows])
+        model.fit(split.K[np.ix_(rows, rows)], y[rows])
+        predicted[:, j] = model.predict(split.K_test[:, rows])
     return predicted
 
 
 def quality(Y: np.ndarray, predicted: np.ndarray) -> float:
-    """Return the mean of the three measures over the labels that are observed."""
+    """Return the mean of the three measures over the observed labels."""
     known = ~np.isnan(Y)
-    filled = np.where(known, Y, predicted)  # right, whatever they are
+    filled = np.where(known, Y, predicted)  # labels that are missing count as right
     positives = np.where(known, predicted, 0.0), np.where(known, Y, 0.0)
     return float(
         np.mean(
@@ -135,16 +126,16 @@ def quality(Y: np.ndarray, predicted: np.ndarray) -> float:
     )
 
 
-Method = Callable[[Part, float], np.ndarray]
-METHODS: dict[str, tuple[Method, Method]] = {  # to choose C, to predict
+Method = Callable[[Split, float], np.ndarray]
+METHODS: dict[str, tuple[Method, Method]] = {  # one to choose C, one to predict
     "SVMs": (svms, svms),
-    "MAM": (lambda part, C: ensemble(part, C, N_TREES_TO_CHOOSE), ensemble),
+    "MAM": (lambda split, C: ensemble(split, C, N_TREES_TO_CHOOSE), ensemble),
 }
 
 
-def choose_slack_weight(predict: Method, part: Part) -> float:
+def choose_slack_weight(predict: Method, split: Split) -> float:
     """Return the C of highest quality on held-out folds."""
-    folds = [part.fold(number) for number in range(N_FOLDS)]
+    folds = [split.fold(number) for number in range(N_FOLDS)]
     return max(
         CS,
         key=lambda C: np.mean([quality(f.Y_test, predict(f, C)) for f in folds]),
@@ -154,20 +145,24 @@ def choose_slack_weight(predict: Method, part: Part) -> float:
 # --- runs --------------------------------------------------------------------------
 
 
-def measure(name: str, part: Part, **which: Any) -> list[dict[str, Any]]:
-    """Return a row of results per method; `which` is written into it."""
+def measure(name: str, split: Split, **which: Any) -> list[dict[str, Any]]:
+    """Return a row of results per method, which includes the fields `which`."""
     rows = []
     for method, (quick, predict) in METHODS.items():
         start = time.process_time()
-        C = choose_slack_weight(quick, part)
-        predicted = predict(part, C)
+        C = choose_slack_weight(quick, split)
+        predicted = predict(split, C)
+        scores = {
+            key: function(split.Y_test, predicted)
+            for key, (_, function) in MEASURES.items()
+        }
         rows.append(
             {
                 "dataset": name,
                 **which,
                 "method": method,
                 "C": C,
-                "scores": {m: f(part.Y_test, predicted) for m, f in MEASURES.items()},
+                "scores": scores,
                 "seconds": time.process_time() - start,
             }
         )
@@ -175,7 +170,7 @@ def measure(name: str, part: Part, **which: Any) -> list[dict[str, Any]]:
 
 
 def all_rows(path: Path | None) -> list[dict[str, Any]]:
-    """Compute what is not in the file yet; return all rows."""
+    """Compute the rows that the file lacks, append them, and return all rows."""
     rows = []
     if path is not None and path.is_file():
         rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -186,12 +181,12 @@ def all_rows(path: Path | None) -> list[dict[str, Any]]:
         for share, repeat in product(SHARES, range(N_REPEATS)):
             if (name, share, repeat) in done:
                 continue
-            part = split(K, data.Y, share, repeat)
-            found = measure(name, part, share=share, repeat=repeat)
-            rows += found
+            split = draw_split(K, data.Y, share, repeat)
+            new = measure(name, split, share=share, repeat=repeat)
+            rows += new
             if path is not None:
                 with path.open("a") as file:
-                    file.writelines(json.dumps(row) + "\n" for row in found)
+                    file.writelines(json.dumps(row) + "\n" for row in new)
     return rows
 
 
@@ -200,18 +195,18 @@ def all_rows(path: Path | None) -> list[dict[str, Any]]:
 
 def mean_score(rows: list[dict[str, Any]], measure_name: str, **which: Any) -> float:
     """Return the mean of a measure in percent, over the rows with these values."""
-    found = [
+    scores = [
         100 * row["scores"][measure_name]
         for row in rows
         if all(row[key] == value for key, value in which.items())
     ]
-    return float(np.mean(found))
+    return float(np.mean(scores))
 
 
 def print_rows(rows: list[dict[str, Any]]) -> None:
-    """Print a table per measure: data sets and methods down, shares hidden across."""
-    for measure_name in MEASURES:
-        print(f"\n{measure_name}, %\n")
+    """Print a table per measure: a row per data set and method, a column per share."""
+    for measure_name, (title, _) in MEASURES.items():
+        print(f"\n{title}, %\n")
         lines = []
         for name in NAMES:
             for method in METHODS:
@@ -230,28 +225,28 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
     spent = {m: sum(r["seconds"] for r in rows if r["method"] == m) for m in METHODS}
     print("\nProcessor seconds in all:", {m: round(s) for m, s in spent.items()})
     chosen = {m: [r["C"] for r in rows if r["method"] == m] for m in METHODS}
-    counts = {m: {C: found.count(C) for C in CS} for m, found in chosen.items()}
+    counts = {m: {C: Cs.count(C) for C in CS} for m, Cs in chosen.items()}
     print("How often each C was chosen:", counts)
 
 
 def print_differences(rows: list[dict[str, Any]]) -> None:
     """Print in how many runs MAM was ahead of the SVMs, and by how much on average."""
     print("\nMAM minus SVMs, on the same examples\n")
-    found = {
+    scores = {
         (r["dataset"], r["share"], r["repeat"], r["method"]): r["scores"] for r in rows
     }
     lines = []
-    for measure_name in MEASURES:
+    for measure_name, (title, _) in MEASURES.items():
         cells = []
         for share in SHARES:
             runs = list(product(NAMES, [share], range(N_REPEATS)))
             ahead = [
-                found[*run, "MAM"][measure_name] - found[*run, "SVMs"][measure_name]
+                scores[*run, "MAM"][measure_name] - scores[*run, "SVMs"][measure_name]
                 for run in runs
             ]
             n_ahead = sum(difference > 0 for difference in ahead)
             cells.append(f"{100 * np.mean(ahead):+.1f} ({n_ahead} of {len(runs)})")
-        lines.append([measure_name, *cells])
+        lines.append([title, *cells])
     header = [f"{100 * share:.0f} % hidden" for share in SHARES]
     common.print_table(["measure", *header], lines)
 

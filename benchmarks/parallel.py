@@ -1,4 +1,4 @@
-"""Two workers against one."""
+"""Time of fit with two workers, against one."""
 
 import common
 import numpy as np

@@ -1,4 +1,4 @@
-"""Probabilities of labels, against SVMs per label with Platt's sigmoid."""
+"""Probabilities of labels, against one SVM per label with Platt's sigmoid."""
 
 import argparse
 import warnings
@@ -27,9 +27,9 @@ DATASETS = (
 )
 CS = (0.1, 0.3, 1.0, 3.0, 10.0)
 N_TREES = 30
-N_TRAIN = 600  # at most; the others are test examples
-N_MICROLABELS = 10_000  # random splits are made until so many were predicted
-N_SEEN = 10  # labels that are scored occur so often, and are absent so often
+N_TRAIN = 600  # largest number of training examples; the others are test examples
+N_MICROLABELS = 10_000  # smallest number of predictions over all random splits
+N_SEEN = 10  # labels are scored if they are on and off at least so often
 N_BINS = 15
 
 
@@ -42,13 +42,13 @@ class Split(NamedTuple):
     test: np.ndarray
 
     def choosing(self):
-        """Return a split of the training rows, to choose C by."""
+        """Return a split of the training rows, for the choice of C."""
         n = len(self.train) // 3
         return self._replace(train=self.train[n:], test=self.train[:n])
 
     @property
     def blocks(self):
-        """Kernel values inside the training part, and of the test part with it."""
+        """Kernel values of training and of test rows, each with the training rows."""
         return (
             self.K[np.ix_(self.train, self.train)],
             self.K[np.ix_(self.test, self.train)],
@@ -56,7 +56,7 @@ class Split(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Probabilities of the labels that are scored, and the truth."""
+    """Probabilities and true values of the labels that are scored."""
 
     P: np.ndarray
     Y: np.ndarray
@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
 
     @property
     def calibration_error(self):
-        """Mean distance of probability and frequency, over bins of equal width."""
+        """Mean difference of probability and frequency, over bins of equal width."""
         place = np.minimum((self.P * N_BINS).astype(int), N_BINS - 1)
         return np.abs(np.bincount(place, self.P - self.Y)).sum() / len(self.P)
 
@@ -87,7 +87,7 @@ def forest_probabilities(C, split, n_trees=10):
 
 
 def svm_probabilities(C, split):
-    """Return what Platt's method gives, or the frequency if a label is too rare."""
+    """Return Platt's probabilities, or the frequency of a label that is too rare."""
     K, K_new = split.blocks
     columns = []
     for y in split.Y[split.train].T:
@@ -103,7 +103,7 @@ def svm_probabilities(C, split):
 
 
 def choose(probabilities, split, Cs):
-    """Return the C of lowest log-loss on a third of the training part."""
+    """Return the C of lowest log-loss on a third of the training rows."""
     if len(Cs) == 1:
         return Cs[0]
     inner = split.choosing()
@@ -134,13 +134,13 @@ def splits(name):
 
 
 def compare(name, Cs):
-    """Return both outcomes of a data set, and how well decisions do."""
-    found, decisions = {"ours": [], "svm": []}, []
+    """Return both outcomes of a data set, and measures of the predicted label sets."""
+    outcomes, decisions = {"ours": [], "svm": []}, []
     for split in splits(name):
         clf, K_new = forest(choose(forest_probabilities, split, Cs), split)
-        found["ours"].append(scored(split, clf.predict_proba(K_new)))
+        outcomes["ours"].append(scored(split, clf.predict_proba(K_new)))
         C = choose(svm_probabilities, split, Cs)
-        found["svm"].append(scored(split, svm_probabilities(C, split)))
+        outcomes["svm"].append(scored(split, svm_probabilities(C, split)))
         truth = split.Y[split.test]
         decisions.append(
             [
@@ -150,8 +150,8 @@ def compare(name, Cs):
             ]
         )
     pooled = {
-        method: Outcome(*map(np.concatenate, zip(*parts, strict=True)))
-        for method, parts in found.items()
+        method: Outcome(*map(np.concatenate, zip(*splits_of, strict=True)))
+        for method, splits_of in outcomes.items()
     }
     return pooled, 100 * np.mean(decisions, axis=0), len(decisions)
 
@@ -174,8 +174,8 @@ def main():
     warnings.simplefilter("ignore", ConvergenceWarning)
     rows, decided = [], []
     for name in args.datasets:
-        found, decisions, n_splits = compare(name, args.C)
-        ours, svm = found["ours"], found["svm"]
+        outcomes, decisions, n_splits = compare(name, args.C)
+        ours, svm = outcomes["ours"], outcomes["svm"]
         rows.append(
             [
                 name,
@@ -190,9 +190,9 @@ def main():
     errors = ["log-loss, ours", "SVM", "calibration error, ours", "SVM"]
     common.print_table(["data set", "splits", *errors], rows)
     print(
-        f"\nUp to {N_TRAIN} training rows, {N_TREES} trees; for both, C among "
-        f"{tuple(args.C)} by log-loss on a third of the training rows, and only labels "
-        f"that are on and off at least {N_SEEN} times in them.\n"
+        f"\nUp to {N_TRAIN} training rows, {N_TREES} trees. Both methods choose C from "
+        f"{tuple(args.C)} by log-loss on a third of the training rows. Only labels "
+        f"count that are on and off at least {N_SEEN} times in the training rows.\n"
     )
     ways = ["`predict`", "Hamming", "F1"]
     header = [f"{m}, {way}" for m in ("labels", "label sets", "F1") for way in ways]

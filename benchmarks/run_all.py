@@ -1,7 +1,7 @@
-"""Run all benchmarks of speed and write their tables to README.md, with the machine's.
+"""Run all benchmarks of speed, and write their tables and the machine to README.md.
 
-The studies of how well something works take longer and are run one by one: what they
-printed stands in the documentation.
+Studies of quality take longer and are run one by one. The documentation shows their
+results.
 """
 
 import os
@@ -29,19 +29,19 @@ TIME_LIMIT = 300  # seconds per script
 INTRODUCTION = """\
 # Benchmarks
 
-Ratios of times measured in the same run: what matters is the ratio, since seconds
-depend on the machine. One thread per process (BLAS and OpenMP included) unless a row
-says otherwise; compilation happens before the clock starts; where runs are repeated,
-contestants take turns and medians are compared (minima for single epochs). A 1 % gap
-means that primal minus dual objective is at most 1 % of the dual.
+Seconds depend on the machine, so look at the ratios: their times come from one run.
+Each process has one thread (BLAS and OpenMP included) unless a row says otherwise.
+Compilation happens before the clock starts. Repeated runs take turns, and their medians
+are compared (minima for single epochs). A 1 % gap means that primal minus dual
+objective is at most 1 % of the dual.
 
     make bench                             # all of them; writes this file
     .venv/bin/python benchmarks/epoch.py   # one of them
 
 `SPANFOREST_DATA` must name the folder with the data sets. Run on an idle machine.
 
-Studies of how well something works take longer, and are run one by one; what they
-printed stands in the user guide:
+Studies of quality take longer and are run one by one. The user guide shows their
+results:
 
 | script | page |
 |---|---|
@@ -55,7 +55,7 @@ printed stands in the user guide:
 
 
 def run(name):
-    """Return a script's section of the README, and whether it worked."""
+    """Return a script's section of the README, and whether the script succeeded."""
     print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
     start = time.perf_counter()
     try:

@@ -1,4 +1,4 @@
-"""How the cost of fit grows with examples, labels and trees; drawn to scaling.png."""
+"""Growth of the cost of fit with examples, labels and trees; drawn to scaling.png."""
 
 import warnings
 from pathlib import Path
@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 
 EPOCHS = 5
 TARGET = 1.1
-STRAIGHT = 0.25  # points further off the line say that the run was disturbed
+STRAIGHT = 0.25  # points further off the line mean that the run was disturbed
 REPEATS = 5
-N_UPPER = 4  # largest sizes, to which the line is fitted
+N_UPPER = 4  # number of largest sizes to which the line is fitted
 PICTURE = Path(__file__).with_name("scaling.png")
 
 
@@ -28,7 +28,7 @@ def fit(X, Y, n_estimators=1):
 
 
 def measure(cases):
-    """Return the least seconds of each case; repeats go round all cases."""
+    """Return the least seconds of each case; each repeat runs all cases in turn."""
     rounds = [
         [common.seconds(lambda case=case: fit(*case)) for case in cases]
         for _ in range(REPEATS)
@@ -37,7 +37,7 @@ def measure(cases):
 
 
 def all_results():
-    """Yield what grows, its sizes and seconds."""
+    """Yield the name of the quantity that grows, its sizes, and the seconds."""
     reports, tags = common.load("tmc2007_500"), common.load("bibtex")
     rows = np.random.default_rng(0).permutation(reports.n_samples)
     X, Y = common.unit_rows(reports)[rows], reports.Y[rows]
@@ -55,7 +55,7 @@ def all_results():
 
 
 def fit_line(sizes, times):
-    """Return the line of the upper part, log-log, and how far a point is off it."""
+    """Return the log-log line of the largest sizes, and the farthest point off it."""
     x, y = np.log(sizes[-N_UPPER:]), np.log(times[-N_UPPER:])
     line = np.polyfit(x, y, 1)
     return line, np.exp(np.abs(y - np.polyval(line, x)).max()) - 1.0

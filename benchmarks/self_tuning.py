@@ -1,4 +1,4 @@
-"""The classifier that tunes itself against plain fits of the same ensemble."""
+"""Time of the self-tuning classifier, against one plain fit of the same ensemble."""
 
 import warnings
 

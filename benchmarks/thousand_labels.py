@@ -1,4 +1,4 @@
-"""A thousand labels: ten trees, trained and predicted with MAM, in under 4 GB."""
+"""Ten trees over a thousand labels, trained and predicted with MAM in under 4 GB."""
 
 import resource
 

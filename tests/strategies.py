@@ -36,6 +36,7 @@ FORESTS = [
     random_pairing,
     independent_labels,
 ]
+any_kind = st.sampled_from([*FORESTS, random_graph])
 
 
 @st.composite

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 from strategies import problems, random_graph
 
 from spanforest import _compiled, branch_and_bound, inference
+from spanforest._compiled import StoppingRule
+from spanforest._compiled.cells import FORBIDDEN
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
@@ -48,11 +50,11 @@ def test_the_search_reaches_the_exhaustive_maximum_and_proves_it(
     n_labels, n_values, seed, ties, density
 ):
     factors, scores = random_problem(n_labels, n_values, seed, ties, density)
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
-    assert_allclose(found.score, exhaustive_search(factors, scores).score)
-    assert_allclose(found.score, score_labels(factors, scores, found.labels))
-    assert found.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score)
+    assert_allclose(decoding.score, score_labels(factors, scores, decoding.labels))
+    assert decoding.proven.all()
 
 
 def test_the_search_has_something_to_do():
@@ -64,10 +66,10 @@ def test_thirteen_labels_are_beyond_the_trial_of_all_labellings():
     factors, scores = random_problem(13, 2, seed=1)
     assert factors.n_labellings > _compiled.FEW_LABELLINGS
 
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
-    assert found.proven.all()
-    assert_allclose(found.score, exhaustive_search(factors, scores).score)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score)
 
 
 @no_short_cuts()
@@ -76,23 +78,23 @@ def test_within_any_limit_the_score_is_reached_and_the_bound_holds():
     best = exhaustive_search(factors, scores).score
     last = decode_exactly(factors, scores, Limits(n_edges=0))
     for n_edges in (1, 200, 1000, 5000, 10**6):
-        found = decode_exactly(factors, scores, Limits(n_edges=n_edges))
-        assert_allclose(found.score, score_labels(factors, scores, found.labels))
-        assert (found.score <= best + 1e-9).all()
-        assert (found.bound >= best - 1e-9).all()
-        assert (found.score >= last.score - 1e-9).all()
-        assert (found.bound <= last.bound + 1e-9).all()
-        last = found
+        decoding = decode_exactly(factors, scores, Limits(n_edges=n_edges))
+        assert_allclose(decoding.score, score_labels(factors, scores, decoding.labels))
+        assert (decoding.score <= best + 1e-9).all()
+        assert (decoding.bound >= best - 1e-9).all()
+        assert (decoding.score >= last.score - 1e-9).all()
+        assert (decoding.bound <= last.bound + 1e-9).all()
+        last = decoding
     assert last.proven.all()
 
 
 @no_short_cuts()
 def test_no_time_is_a_limit():
     factors, scores = random_problem(10, 2, seed=2)
-    found = decode_exactly(factors, scores, Limits(seconds=1e-9))
+    decoding = decode_exactly(factors, scores, Limits(seconds=1e-9))
     start = tree_reweighted(factors, scores)
-    assert_allclose(found.bound, start.bound)
-    assert not found.proven.all()
+    assert_allclose(decoding.bound, start.bound)
+    assert not decoding.proven.all()
 
 
 @no_short_cuts()
@@ -121,24 +123,24 @@ def test_tiny_scores_are_searched_to_the_end():
     scores *= 1e-11
     assert not tree_reweighted(factors, scores).proven.all()
 
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
-    assert found.proven.all()
-    assert_allclose(found.score, exhaustive_search(factors, scores).score, rtol=1e-9)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score, rtol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", [_compiled.FORBIDDEN, -1e9])
+@pytest.mark.parametrize("penalty", [FORBIDDEN, -1e9])
 def test_a_penalty_that_nobody_pays_does_not_blur_a_proof(penalty):
     factors, scores = random_problem(13, 2, seed=1)
     scores *= 1e-3
     scores[:, ::17] = penalty
 
-    found = decode_exactly(factors, scores)
+    decoding = decode_exactly(factors, scores)
 
     best = exhaustive_search(factors, scores).score
     assert (best > -1.0).all()
-    assert found.proven.all()
-    assert_allclose(found.score, best)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, best)
 
 
 def test_large_scores_that_cancel_leave_room_for_rounding():
@@ -147,16 +149,16 @@ def test_large_scores_that_cancel_leave_room_for_rounding():
     scores[:, :4] += 1e6 / 3
     scores[:, 4:8] -= 1e6 / 3
     with no_short_cuts():
-        found = decode_exactly(factors, scores)
-    assert found.proven.all()
-    assert_allclose(found.score, exhaustive_search(factors, scores).score, atol=1e-4)
+        decoding = decode_exactly(factors, scores)
+    assert decoding.proven.all()
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score, atol=1e-4)
 
 
 def test_a_place_that_was_not_filled_is_not_proven():
     labels = np.zeros((2, 3, 4), dtype=int)
     scores = np.array([[2.0, 1.0, -np.inf], [2.0, -np.inf, -np.inf]])
-    found = TopLists(labels, scores, bound=np.array([1.0, -np.inf]))
-    assert found.proven.tolist() == [[True, True, False], [True, False, False]]
+    lists = TopLists(labels, scores, bound=np.array([1.0, -np.inf]))
+    assert lists.proven.tolist() == [[True, True, False], [True, False, False]]
 
 
 def test_a_forest_needs_no_search(monkeypatch):
@@ -175,20 +177,20 @@ def all_labellings(factors, scores):
     return Y, np.sort(values)[::-1]
 
 
-def check_lists(factors, scores, found, k):
+def check_lists(factors, scores, lists, k):
     k = min(k, factors.n_labellings)
-    assert found.labels.shape == (len(scores), k, factors.n_labels)
+    assert lists.labels.shape == (len(scores), k, factors.n_labels)
     for i, row in enumerate(scores):
         _, truth = all_labellings(factors, row)
-        assert_allclose(found.scores[i], truth[:k], atol=1e-9)
+        assert_allclose(lists.scores[i], truth[:k], atol=1e-9)
         tiled = np.tile(row, (k, 1))
         assert_allclose(
-            score_labels(factors, tiled, found.labels[i]), truth[:k], atol=1e-9
+            score_labels(factors, tiled, lists.labels[i]), truth[:k], atol=1e-9
         )
-        assert len({tuple(labels) for labels in found.labels[i]}) == k
+        assert len({tuple(labels) for labels in lists.labels[i]}) == k
         if k < factors.n_labellings:
-            assert found.bound[i] >= truth[k] - 1e-9
-    assert found.proven.all()
+            assert lists.bound[i] >= truth[k] - 1e-9
+    assert lists.proven.all()
 
 
 @given(problem=problems(extra_unary=True), k=st.integers(1, 12))
@@ -225,15 +227,15 @@ def test_so_are_lists_whose_every_part_was_searched(problem, k):
 @no_short_cuts()
 def test_a_search_cut_short_claims_nothing_that_is_not_so(problem, k, n_edges):
     factors, scores = problem
-    found = k_best(factors, scores, k, Limits(n_edges))
+    lists = k_best(factors, scores, k, Limits(n_edges))
     for i, row in enumerate(scores):
         Y, truth = all_labellings(factors, row)
-        listed = {tuple(labels) for labels in found.labels[i]}
+        listed = {tuple(labels) for labels in lists.labels[i]}
         values = score_labels(factors, np.tile(row, (len(Y), 1)), Y)
         outside = [v for y, v in zip(Y, values, strict=True) if tuple(y) not in listed]
-        assert found.bound[i] >= max(outside, default=-np.inf) - 1e-9
-        sure = found.proven[i]
-        assert_allclose(found.scores[i][sure], truth[: len(sure)][sure], atol=1e-9)
+        assert lists.bound[i] >= max(outside, default=-np.inf) - 1e-9
+        sure = lists.proven[i]
+        assert_allclose(lists.scores[i][sure], truth[: len(sure)][sure], atol=1e-9)
 
 
 def test_the_same_search_goes_further_with_a_larger_limit():
@@ -250,11 +252,11 @@ def test_the_same_search_goes_further_with_a_larger_limit():
 @pytest.mark.parametrize("limits", [Limits(seconds=0.0), Limits(n_edges=10_000)])
 def test_a_long_list_is_cut_short_by_a_limit(limits):
     factors, scores = random_problem(30, 2, seed=0)
-    found = k_best(factors, scores[:1], 5000, limits)
-    n_found = np.isfinite(found.scores[0]).sum()
-    assert 0 < n_found < 5000
-    assert (np.diff(found.scores[0, :n_found]) <= 0).all()
-    assert not found.proven[0, n_found:].any()
+    lists = k_best(factors, scores[:1], 5000, limits)
+    n_listed = np.isfinite(lists.scores[0]).sum()
+    assert 0 < n_listed < 5000
+    assert (np.diff(lists.scores[0, :n_listed]) <= 0).all()
+    assert not lists.proven[0, n_listed:].any()
 
 
 def test_a_list_may_be_as_long_as_there_are_labellings():
@@ -291,6 +293,16 @@ def as_messages(factors, alive, rng):
     return rng.normal(size=counts[factors.graph.edges[free]].sum())
 
 
+def bound_part(part, stop, messages):
+    """Score, bound and sweeps of a part, then its labelling and the caps of values."""
+    labels = np.zeros(len(part.n_values), dtype=np.intp)
+    caps = np.empty(part.n_values.sum())
+    numbers = _compiled.bound_part(
+        part.scores, part.graph, stop, messages, labels, caps
+    )
+    return numbers, labels, caps
+
+
 @given(problem=loopy_problems, seed=st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=100)
 def test_a_part_has_the_scores_of_the_whole(problem, seed):
@@ -298,13 +310,12 @@ def test_a_part_has_the_scores_of_the_whole(problem, seed):
     alive = some_alive(factors, np.random.default_rng(seed))
     within = labellings_within(factors, alive)
     for row in scores:
-        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
+        part = _compiled.restrict(row, factors.arrays, alive)
         values = np.empty(len(within))
-        _compiled.score_all(part, left, values)
+        _compiled.score_all(part.scores, part.graph, values)
         tiled = np.tile(row, (len(within), 1))
-        assert_allclose(
-            values + constant, score_labels(factors, tiled, within), atol=1e-9
-        )
+        truth = score_labels(factors, tiled, within)
+        assert_allclose(values + part.constant, truth, atol=1e-9)
 
 
 @given(
@@ -324,20 +335,20 @@ def test_no_labelling_of_a_part_exceeds_its_bound_nor_its_values_caps(
     if len(within) == 1:
         return
     for row in scores:
-        part, left, constant = _compiled.restrict(row, factors.arrays, alive)
-        messages = as_messages(factors, alive, rng)  # as if from an earlier part
-        labels = np.zeros(len(left.label), dtype=np.intp)
-        caps = np.empty(left.label["n_values"].sum())
-        stop = n_sweeps, target - constant, 0.0
-        score, bound, _ = _compiled.bound_part(part, left, stop, messages, labels, caps)
+        part = _compiled.restrict(row, factors.arrays, alive)
+        messages = _compiled.message_buffers(part.graph)
+        messages.sent[:] = as_messages(factors, alive, rng)  # as if from a part before
+        stop = StoppingRule(n_sweeps, target - part.constant, 0.0)
+        (score, bound, _), labels, caps = bound_part(part, stop, messages)
         truth = score_labels(factors, np.tile(row, (len(within), 1)), within)
-        assert bound + constant >= truth.max() - 1e-9
-        assert score == pytest.approx(_compiled.labelling_score(part, left, labels))
+        assert bound + part.constant >= truth.max() - 1e-9
+        own = _compiled.labelling_score(part.scores, part.graph, labels)
+        assert score == pytest.approx(own)
         counts = np.add.reduceat(alive.astype(int), factors.value_start)
         is_free = alive & np.repeat(counts > 1, factors.n_values)
         cells = factors.value_start + within
         best = [truth[(cells == c).any(axis=1)].max() for c in np.flatnonzero(is_free)]
-        assert (caps + constant >= np.array(best) - 1e-9).all()
+        assert (caps + part.constant >= np.array(best) - 1e-9).all()
 
 
 def test_the_caps_of_the_best_values_meet_the_maximum_on_a_tree():
@@ -345,16 +356,14 @@ def test_the_caps_of_the_best_values_meet_the_maximum_on_a_tree():
     factors = FactorGraph(LabelGraph(5, [(0, 1), (1, 2), (1, 3), (3, 4)]), [3] * 5)
     scores = rng.normal(size=(1, factors.n_cells))
     everything = np.ones(15, dtype=bool)
-    part, left, constant = _compiled.restrict(scores[0], factors.arrays, everything)
-    labels, caps = np.zeros(5, dtype=np.intp), np.empty(15)
-    messages = np.zeros(factors.n_messages)
-    stop = 200, -np.inf, 0.0
-    _compiled.bound_part(part, left, stop, messages, labels, caps)
+    part = _compiled.restrict(scores[0], factors.arrays, everything)
+    messages = _compiled.message_buffers(part.graph)
+    _, _, caps = bound_part(part, StoppingRule(200, -np.inf, 0.0), messages)
     truth = np.concatenate(inference.max_marginals(factors, scores), axis=1)[0]
-    assert (caps + constant >= truth - 1e-9).all()
+    assert (caps + part.constant >= truth - 1e-9).all()
     is_best = np.isclose(truth, truth.max())
     assert is_best.sum() == 5
-    assert_allclose((caps + constant)[is_best], truth.max())
+    assert_allclose((caps + part.constant)[is_best], truth.max())
 
 
 def test_messages_keep_their_edges_when_a_part_gets_smaller():
@@ -389,11 +398,10 @@ def test_a_part_that_begins_with_messages_needs_fewer_sweeps():
     row = rng.normal(size=factors.n_cells) * 0.2
     row[-60:] *= 20
     everything = np.ones(60, dtype=bool)
-    part, left, _ = _compiled.restrict(row, factors.arrays, everything)
-    labels, caps = np.zeros(30, dtype=np.intp), np.empty(60)
-    stop = 200, -np.inf, 0.0
-    messages = np.zeros(factors.n_messages)
-    _, bound, cold = _compiled.bound_part(part, left, stop, messages, labels, caps)
-    _, again, warm = _compiled.bound_part(part, left, stop, messages, labels, caps)
+    part = _compiled.restrict(row, factors.arrays, everything)
+    stop = StoppingRule(200, -np.inf, 0.0)
+    messages = _compiled.message_buffers(part.graph)
+    (_, bound, cold), _, _ = bound_part(part, stop, messages)
+    (_, again, warm), _, _ = bound_part(part, stop, messages)
     assert warm < cold
     assert again <= bound + 1e-9

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
+from strategies import seeds
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest._calibration_folds import HeldOut, margins_of_fold
@@ -29,7 +30,6 @@ from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import decode
 
-seeds = st.integers(0, 2**32 - 1)
 compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1",
     reason="as plain Python these models would take minutes",
@@ -56,7 +56,7 @@ def shares_on(calibration, z):
     return np.column_stack([p[:, 1] for p in calibration.probabilities(two_sided(z))])
 
 
-# --- the map --------------------------------------------------------------------------
+# --- from margins to probabilities ----------------------------------------------------
 
 
 def test_true_sigmoids_are_recovered_from_many_examples():
@@ -78,7 +78,7 @@ def test_a_true_softmax_is_recovered_from_many_examples():
     assert_allclose(found.biases[0], bias, atol=0.1)
 
 
-def test_one_label_gets_what_platt_gives_it():
+def test_one_label_alone_is_calibrated_as_by_platt():
     z, Y = drawn([1.5], [-2.0], 80, seed=1)
     n_on, n_off = Y.sum(), len(Y) - Y.sum()
     targets = np.where(Y[:, 0], (n_on + 1) / (n_on + 2), 1 / (n_off + 2))
@@ -96,7 +96,7 @@ def test_one_label_gets_what_platt_gives_it():
 
 @given(seeds)
 @settings(deadline=None, max_examples=5)
-def test_rare_labels_learn_from_the_others(seed):
+def test_rare_labels_gain_from_the_other_labels(seed):
     rng = np.random.default_rng(seed)
     n_labels = 20
     slopes, biases = rng.normal(2.0, 0.3, n_labels), rng.normal(-4.0, 0.3, n_labels)
@@ -132,7 +132,7 @@ def test_probabilities_sum_to_one_and_grow_with_the_margin(seed, n):
 
 @given(seeds, st.floats(1e-6, 1e6))
 @settings(deadline=None, max_examples=10)
-def test_the_unit_of_the_margins_does_not_matter(seed, unit):
+def test_multiplying_all_margins_by_a_number_does_not_change_probabilities(seed, unit):
     z, Y = drawn([1.0, 3.0], [0.0, -1.0], 50, seed)
     plain, scaled = (fit_calibration(two_sided(s * z), Y) for s in (1.0, unit))
     assert_allclose(shares_on(scaled, unit * z), shares_on(plain, z), atol=1e-5)
@@ -158,7 +158,7 @@ def test_margins_that_separate_the_labels_give_finite_slopes():
 
 
 @pytest.mark.parametrize("biases", [False, True])
-def test_margins_that_mislead_never_count_against_the_label(biases):
+def test_misleading_margins_never_get_a_negative_slope(biases):
     z, Y = drawn([3.0, 2.0], [0.0, 0.0], 200, seed=0)
     z[:, 0] *= -1
     found = fit_calibration(two_sided(z), Y, biases=biases)
@@ -166,7 +166,7 @@ def test_margins_that_mislead_never_count_against_the_label(biases):
     assert found.slopes[1] > 1
 
 
-def test_margins_that_say_nothing_give_the_frequencies():
+def test_margins_without_information_give_the_frequencies():
     Y = np.repeat([[1, 0, 0, 0]], 250, axis=0).reshape(-1, 1)
     found = fit_calibration(two_sided(np.zeros((1000, 1))), Y)
     assert_allclose(shares_on(found, [[0.0]]), 0.25, atol=0.01)
@@ -181,7 +181,7 @@ def test_without_biases_the_most_probable_value_has_the_highest_margin():
     assert_array_equal(P.argmax(axis=1), margins.argmax(axis=1))
 
 
-def test_labels_that_are_not_known_teach_nothing():
+def test_labels_that_were_not_observed_do_not_count():
     z, Y = drawn([1.0, 2.0], [0.0, -1.0], 60, seed=0)
     hidden = Y.copy()
     hidden[::3, 1] = -1
@@ -198,7 +198,7 @@ def test_labels_with_one_value_need_no_evidence():
     assert_array_equal(P, np.ones((3, 1)))
 
 
-def test_a_calibration_knows_how_many_labels_it_has():
+def test_margins_of_another_number_of_labels_are_refused():
     calibration = Calibration(np.ones(2), [np.zeros(2)] * 2)
     with pytest.raises(ValueError, match="shorter"):
         calibration.probabilities([np.zeros((3, 2))])

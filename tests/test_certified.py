@@ -47,45 +47,45 @@ def factors_and_scores(model, X):
 
 def test_certified_predictions_are_the_exhaustive_maximum(model):
     X, _ = noisy_problem(seed=1)
-    found = model.predict_certified(X)
+    decoding = model.predict_certified(X)
     factors, scores = factors_and_scores(model, X)
-    assert_allclose(found.score, exhaustive_search(factors, scores).score)
-    assert_allclose(found.score, score_labels(factors, scores, found.labels))
-    assert found.proven.all()
-    assert_array_equal(found.labels, model.predict(X))
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score)
+    assert_allclose(decoding.score, score_labels(factors, scores, decoding.labels))
+    assert decoding.proven.all()
+    assert_array_equal(decoding.labels, model.predict(X))
 
 
 def test_top_lists_are_the_best_of_all_label_sets(model):
     X, _ = noisy_problem(n_samples=8, seed=2)
     k = 6
-    found = model.predict_topk(X, k)
+    lists = model.predict_topk(X, k)
     factors, scores = factors_and_scores(model, X)
     everything = np.array(list(np.ndindex(*factors.n_values)))
     for i, row in enumerate(scores):
         tiled = np.tile(row, (len(everything), 1))
         truth = np.sort(score_labels(factors, tiled, everything))[::-1]
-        assert_allclose(found.scores[i], truth[:k])
-        assert_allclose(score_labels(factors, tiled[:k], found.labels[i]), truth[:k])
-    assert found.proven.all()
-    assert_allclose(found.scores[:, 0], model.predict_certified(X).score)
+        assert_allclose(lists.scores[i], truth[:k])
+        assert_allclose(score_labels(factors, tiled[:k], lists.labels[i]), truth[:k])
+    assert lists.proven.all()
+    assert_allclose(lists.scores[:, 0], model.predict_certified(X).score)
 
 
 def test_lists_hold_the_values_of_training():
     X, Y = noisy_problem(n_labels=3, n_values=3)
     words = np.array(["low", "middle", "high"])[Y]
     model = RandomGraphEnsembleClassifier(3, tol=0.3, random_state=0).fit(X, words)
-    found = model.predict_topk(X[:4], k=100)
-    assert found.labels.shape == (4, 27, 3)
-    assert_array_equal(found.labels[:, 0], model.predict(X[:4]))
-    assert set(found.labels.ravel()) == {"low", "middle", "high"}
+    lists = model.predict_topk(X[:4], k=100)
+    assert lists.labels.shape == (4, 27, 3)
+    assert_array_equal(lists.labels[:, 0], model.predict(X[:4]))
+    assert set(lists.labels.ravel()) == {"low", "middle", "high"}
 
 
 def test_a_vector_target_has_lists_of_values():
     X, Y = noisy_problem(n_labels=1, n_values=3)
     model = MMCRFClassifier(random_state=0, tol=0.3).fit(X, Y[:, 0])
-    found = model.predict_topk(X, k=2)
-    assert found.labels.shape == (len(X), 2)
-    assert_array_equal(found.labels[:, 0], model.predict(X))
+    lists = model.predict_topk(X, k=2)
+    assert lists.labels.shape == (len(X), 2)
+    assert_array_equal(lists.labels[:, 0], model.predict(X))
 
 
 def test_the_time_for_an_example_can_be_limited():

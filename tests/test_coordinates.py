@@ -5,23 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from strategies import FORESTS, factor_graphs, random_graph, seeds
 
-from spanforest import _compiled
+from spanforest._compiled.coordinates import contract
+from spanforest._compiled.products import add_products, room_for_products, row_products
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.graphs import LabelGraph
 
-seeds = st.integers(0, 2**32 - 1)
-
-
-@st.composite
-def factor_graphs(draw):
-    """Graphs of up to five labels with one to three values, cycles and singles too."""
-    n_labels = draw(st.integers(1, 5))
-    pairs = [(u, v) for u in range(n_labels) for v in range(u + 1, n_labels)]
-    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    n_values = draw(st.lists(st.integers(1, 3), min_size=n_labels, max_size=n_labels))
-    every_label = np.arange(n_labels) if draw(st.booleans()) else None
-    return FactorGraph(LabelGraph(n_labels, edges), n_values, every_label)
+any_factors = factor_graphs(
+    st.sampled_from([*FORESTS, random_graph]), max_labels=4, extra_unary=True
+)
 
 
 def indicators(factors, n, rng):
@@ -41,7 +34,7 @@ def basis(coordinates):
     return coordinates.expand(np.eye(coordinates.n))
 
 
-@given(factor_graphs(), seeds)
+@given(any_factors, seeds)
 @settings(deadline=None, max_examples=100)
 def test_every_difference_of_labellings_has_coordinates(factors, seed):
     U = indicators(factors, 8, np.random.default_rng(seed))
@@ -53,7 +46,7 @@ def test_every_difference_of_labellings_has_coordinates(factors, seed):
     assert_allclose(R.T @ values, (U[:4] - U[4:]).T, atol=1e-12)
 
 
-@given(factor_graphs())
+@given(any_factors)
 @settings(deadline=None, max_examples=100)
 def test_no_coordinate_is_superfluous(factors):
     """As many as differences of labellings have dimensions, and independent."""
@@ -68,7 +61,7 @@ def test_no_coordinate_is_superfluous(factors):
         assert np.linalg.matrix_rank(basis(coordinates)) == dimensions
 
 
-@given(factor_graphs())
+@given(any_factors)
 @settings(deadline=None, max_examples=50)
 def test_unshared_coordinates_give_every_table_that_sums_to_zero(factors):
     coordinates = Coordinates.of(factors, shared=False)
@@ -81,17 +74,17 @@ def test_unshared_coordinates_give_every_table_that_sums_to_zero(factors):
         assert np.linalg.matrix_rank(tables) == coordinates.n
 
 
-@given(factor_graphs(), st.booleans(), seeds)
+@given(any_factors, st.booleans(), seeds)
 @settings(deadline=None, max_examples=50)
 def test_contracting_undoes_expanding(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=coordinates.n)
-    found = np.empty(coordinates.n)
-    _compiled._contract(coordinates.arrays, coordinates.expand([values])[0], found)
-    assert_allclose(found, values, atol=1e-13)
+    actual = np.empty(coordinates.n)
+    contract(coordinates.arrays, coordinates.expand([values])[0], actual)
+    assert_allclose(actual, values, atol=1e-13)
 
 
-@given(factor_graphs(), st.booleans(), seeds)
+@given(any_factors, st.booleans(), seeds)
 @settings(deadline=None, max_examples=50)
 def test_the_squared_norm_is_that_of_all_cells(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
@@ -108,15 +101,15 @@ def test_products_of_rows_are_those_of_numpy(dtype, n_rows, n_columns, n_terms, 
     data = rng.normal(size=(12, n_terms)).astype(dtype)
     others = rng.normal(size=(n_columns, n_terms)).astype(dtype)
     rows = rng.permutation(12)[:n_rows]
-    products = _compiled.room_for_products(n_rows, n_columns)
+    products = room_for_products(n_rows, n_columns)
 
-    _compiled.row_products(data, rows, others, products)
+    row_products(data, rows, others, products)
 
-    found = products[:n_rows, :n_columns]
+    actual = products[:n_rows, :n_columns]
     size = np.abs(data[rows]) @ np.abs(others).T
     rounding = 1e-14 if dtype is np.float64 else 1e-5
     exact = data[rows].astype(float) @ others.astype(float).T
-    assert (np.abs(found - exact) <= rounding * size + 1e-300).all()
+    assert (np.abs(actual - exact) <= rounding * size + 1e-300).all()
 
 
 @given(st.integers(1, 17), st.integers(1, 5), st.integers(0, 70), seeds)
@@ -130,7 +123,7 @@ def test_sums_of_rows_are_those_of_numpy(n_rows, n_columns, n_terms, seed):
     weights = rng.normal(size=(n_columns, n_terms))
     expected = weights + change[:n_rows].T @ data[rows]
 
-    _compiled.add_products(data, rows, change, weights)
+    add_products(data, rows, change, weights)
 
     assert_allclose(weights, expected, atol=1e-12)
 

@@ -1,4 +1,4 @@
-"""Decisions from probabilities, against all label sets and all outcomes."""
+"""Label sets chosen from probabilities, against all label sets and all outcomes."""
 
 from itertools import product
 
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from strategies import seeds
 
 from spanforest import decisions as module
 from spanforest.decisions import expected_f1, expected_f1_decisions, hamming_decisions
@@ -29,8 +30,8 @@ def average_over_outcomes(measure, chosen, p):
 
 @st.composite
 def probabilities(draw, max_labels=5, n=3):
-    """Any, or coarse ones: these tie, and have zeros and ones among them."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    """Probabilities; coarse ones have ties, zeros and ones."""
+    rng = np.random.default_rng(draw(seeds))
     P = rng.random((n, draw(st.integers(1, max_labels)))) ** draw(
         st.sampled_from([1, 4])
     )
@@ -47,7 +48,7 @@ def test_no_label_set_has_a_higher_expected_f1(P):
         assert_allclose(average_over_outcomes(f1, chosen, p), best, rtol=1e-10)
 
 
-@given(probabilities(), st.integers(0, 2**32 - 1))
+@given(probabilities(), seeds)
 @settings(deadline=None, max_examples=60)
 def test_expected_f1_is_the_average_over_all_outcomes(P, seed):
     chosen = np.random.default_rng(seed).random(P.shape) < 0.5
@@ -69,7 +70,7 @@ def test_no_label_set_has_more_labels_right_than_the_most_probable_values(P):
         assert_allclose(average_over_outcomes(n_right, chosen, p), best, rtol=1e-10)
 
 
-def test_certain_labels_are_decided_as_they_are():
+def test_certain_labels_are_predicted_as_they_are():
     truth = np.random.default_rng(0).integers(0, 2, size=(20, 7))
     assert_array_equal(expected_f1_decisions(truth), truth)
     assert_array_equal(hamming_decisions(truth), truth)
@@ -80,7 +81,7 @@ def test_ties_go_to_lower_values_and_smaller_sets():
     assert_array_equal(expected_f1_decisions([[0.5]]), [[0]])
 
 
-def test_many_labels_and_tiny_probabilities_keep_all_digits():
+def test_expected_f1_of_many_labels_agrees_with_sampling():
     rng = np.random.default_rng(0)
     P = rng.random((2, 300)) ** 12
     chosen = expected_f1_decisions(P)
@@ -91,7 +92,7 @@ def test_many_labels_and_tiny_probabilities_keep_all_digits():
     assert np.all(expected_f1(P, chosen) >= expected_f1(P, hamming_decisions(P)))
 
 
-def test_examples_do_not_depend_on_how_many_are_decided_at_once(monkeypatch):
+def test_the_size_of_a_block_of_examples_does_not_matter(monkeypatch):
     P = np.random.default_rng(0).random((11, 6))
     at_once, values = expected_f1_decisions(P), expected_f1(P, P > 0.3)
     monkeypatch.setattr(module, "CHUNK_CELLS", 100)
@@ -113,7 +114,7 @@ def test_labels_of_many_values_get_their_most_probable_one():
         ([[0.5, np.nan]], "between 0 and 1"),
     ],
 )
-def test_what_is_no_probability_is_refused(decide, P, message):
+def test_values_that_are_not_probabilities_are_refused(decide, P, message):
     with pytest.raises(ValueError, match=message):
         decide(P)
 

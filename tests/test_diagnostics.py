@@ -13,16 +13,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from strategies import problems, random_graph
 
-from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
+from spanforest import (
+    MMCRFClassifier,
+    RandomGraphEnsembleClassifier,
+    RandomGraphEnsembleClassifierCV,
+)
 from spanforest.diagnostics import (
     Explanation,
     diversity_curve,
     edge_couplings,
     explain,
+    final_step,
+    graph_of,
     label_frequencies,
     node_scores,
     reconstruction_gap,
+    relative_gaps,
 )
+from spanforest.diagnostics._models import FittedModel
 from spanforest.inference import decode, label_margins, score_labels
 
 rng = np.random.default_rng(0)
@@ -49,12 +57,21 @@ KINDS = {
 }
 
 
+def scores_of(model, X):
+    """Scores of all cells for examples that fit into one block."""
+    fitted = FittedModel(model)
+    (basis,) = fitted.bases(X)
+    return fitted.scores(basis)
+
+
 def member_nodes(fitted, X, labels):
     """ψ_j of every member by the paper's sum over edges, (n_trees, n, n_labels)."""
     nodes = np.zeros((len(fitted.estimators_), *labels.shape))
+    (basis,) = FittedModel(fitted).bases(X)
     for t, member in enumerate(fitted.estimators_):
-        factors = member._factors
-        scores = fitted._input.rows(X) @ member._weights + member.intercept_
+        factors = FittedModel(member).factors
+        weights = member.coef_ if hasattr(member, "coef_") else member.dual_coef_
+        scores = basis @ weights + member.intercept_
         cells = factors.cells(labels)
         for f, ends in enumerate(factors.arrays.factor):
             psi = scores[np.arange(len(X)), cells[:, f]]
@@ -97,7 +114,7 @@ def test_both_sides_of_theorem_1_agree(kind, labels):
 
 
 @pytest.mark.parametrize("kind", ["linear", "rbf", "isolated labels"])
-def test_the_terms_are_those_of_the_paper(kind):
+def test_the_terms_follow_the_definitions_of_the_paper(kind):
     fitted = ensemble(**KINDS[kind]).fit(X, GRADES)
     labels = rng.integers(3, size=(30, 3))
     terms = reconstruction_gap(fitted, X_new, labels)
@@ -109,9 +126,7 @@ def test_the_terms_are_those_of_the_paper(kind):
     off_diagonal = [C.sum() - np.trace(C) for C in covariances]
     assert_allclose(terms.coherence, np.mean(off_diagonal))
 
-    union = fitted._consensus_factors
-    average = fitted._scores(fitted._input.rows(X_new))
-    best = decode(union, average).score
+    best = decode(FittedModel(fitted).factors, scores_of(fitted, X_new)).score
     totals = nodes.sum(axis=2)
     assert_allclose(terms.member_error, np.mean((best - totals) ** 2))
     assert_allclose(terms.ensemble_error, np.mean((best - totals.mean(axis=0)) ** 2))
@@ -167,7 +182,7 @@ def test_variances_keep_their_digits_under_large_equal_scores():
     assert_allclose(after[2:], before[2:], rtol=1e-5)
 
 
-def test_parts_of_the_examples_add_up(monkeypatch):
+def test_the_terms_of_blocks_of_examples_add_up(monkeypatch):
     fitted = ensemble().fit(X, Y)
     whole = diversity_curve(fitted, X, Y), reconstruction_gap(fitted, X, Y)
     monkeypatch.setattr("spanforest._classifier.CHUNK_CELLS", 300)
@@ -175,7 +190,7 @@ def test_parts_of_the_examples_add_up(monkeypatch):
     assert_allclose(reconstruction_gap(fitted, X, Y), whole[1], atol=1e-12)
 
 
-def test_labels_are_read_as_in_training():
+def test_labels_may_come_in_any_form_and_order_of_columns():
     names = list("abcde")
     frame = pd.DataFrame(Y, columns=names)
     fitted = ensemble(3).fit(X, frame)
@@ -186,7 +201,7 @@ def test_labels_are_read_as_in_training():
     assert_allclose(reconstruction_gap(words, X, np.array(["no", "yes"])[Y]), expected)
 
 
-def test_models_inside_pipelines_and_searches_are_found():
+def test_models_inside_pipelines_and_searches_are_unwrapped():
     scaler = StandardScaler().fit(X)
     inner = ensemble(2)
     expected = reconstruction_gap(
@@ -197,7 +212,23 @@ def test_models_inside_pipelines_and_searches_are_found():
     assert_allclose(reconstruction_gap(search.fit(X, Y), X, Y), expected)
 
 
-def test_what_cannot_be_analysed_is_refused_with_a_reason():
+def test_a_self_tuned_ensemble_is_looked_at_through_its_best_estimator():
+    grid = {"Cs": (1.0,), "kernels": "linear", "losses": "edge", "cv": 2}
+    tuned = RandomGraphEnsembleClassifierCV(2, random_state=0, **grid).fit(X, Y)
+    best = tuned.best_estimator_
+    assert final_step(tuned)[0] is best
+    assert final_step(make_pipeline(StandardScaler(), tuned))[0] is best
+    assert reconstruction_gap(tuned, X, Y) == reconstruction_gap(best, X, Y)
+    assert explain(tuned, X[0]) == explain(best, X[0])
+    assert graph_of(tuned) == graph_of(best)
+    assert_array_equal(relative_gaps(tuned), relative_gaps(best))
+    for found, expected in zip(
+        edge_couplings(tuned, X), edge_couplings(best, X), strict=True
+    ):
+        assert_array_equal(found, expected)
+
+
+def test_models_and_labels_that_cannot_be_analysed_are_refused_with_a_reason():
     fitted = ensemble(2).fit(X, Y)
     with pytest.raises(TypeError, match="is needed; got LogisticRegression"):
         edge_couplings(LogisticRegression(), X)
@@ -228,9 +259,9 @@ def test_equal_labels_attract_and_opposite_ones_repel():
 @pytest.mark.parametrize("model", [single(), ensemble(3)], ids=["single", "ensemble"])
 def test_couplings_of_binary_labels_are_interaction_times_deviations(model):
     fitted = model.fit(X, Y)
-    factors = getattr(fitted, "_factors", None) or fitted._consensus_factors
+    factors = FittedModel(fitted).factors
     found = edge_couplings(fitted, X_new, Y)
-    scores = fitted._scores(X_new)
+    scores = scores_of(fitted, X_new)
     assert_array_equal(found.edges, factors.graph.edges)
     assert found.is_signed.all()
     for e, (u, v) in enumerate(found.edges):
@@ -244,7 +275,7 @@ def test_couplings_of_many_values_are_deviations_of_the_interaction():
     fitted = single(graph=[(0, 1), (1, 2)]).fit(X, GRADES)
     found = edge_couplings(fitted, X_new, GRADES)
     assert not found.is_signed.any()
-    tables = fitted._scores(X_new).mean(axis=0).reshape(2, 3, 3)
+    tables = scores_of(fitted, X_new).mean(axis=0).reshape(2, 3, 3)
     p, q = (np.bincount(GRADES[:, j]) / len(X) for j in (0, 1))
     interaction = [
         tables[0, a, b] - tables[0, a] @ q - p @ tables[0, :, b] + p @ tables[0] @ q
@@ -264,7 +295,7 @@ def test_scores_of_single_labels_change_no_coupling():
     assert_allclose(edge_couplings(fitted, X, Y).strength, before, atol=1e-12)
 
 
-def test_frequencies_of_couplings_are_by_default_those_predicted():
+def test_couplings_take_frequencies_from_the_prediction_by_default():
     fitted = ensemble(3).fit(X, Y)
     expected = edge_couplings(fitted, X_new, fitted.predict(X_new))
     assert_array_equal(edge_couplings(fitted, X_new).strength, expected.strength)
@@ -299,10 +330,10 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_contributions_sum_to_the_difference_of_the_scores(name, labels):
     fitted = MODELS[name].fit(X, labels)
-    factors = getattr(fitted, "_factors", None) or fitted._consensus_factors
+    factors = FittedModel(fitted).factors
     for x in X_new[:5]:
         explanation = explain(fitted, x)
-        scores = fitted._scores(fitted._input.rows(x[None]))
+        scores = scores_of(fitted, x[None])
 
         def total(labelling, scores=scores):
             return score_labels(factors, scores, [labelling])[0]
@@ -319,38 +350,39 @@ def test_contributions_sum_to_the_difference_of_the_scores(name, labels):
             assert others[found.alternative] == pytest.approx(max(others.values()))
             expected = total(predicted) - others[found.alternative]
             assert_allclose(found.margin, expected, atol=1e-12)
-            parts = [part.difference for part in found.contributions]
-            assert_allclose(sum(parts), expected, atol=1e-12)
-            assert parts == sorted(parts, reverse=True)
+            changes = [one.difference for one in found.contributions]
+            assert_allclose(sum(changes), expected, atol=1e-12)
+            assert changes == sorted(changes, reverse=True)
 
 
-def test_a_contribution_is_the_edges_own_difference():
+def test_a_contribution_is_the_difference_of_the_scores_of_its_edge():
     fitted = single(graph=[(0, 1), (1, 2), (3, 4)]).fit(X, Y)
     a, b, c = fitted.predict(X_new[:1])[0, :3]
-    tables = fitted._scores(X_new[:1]).reshape(3, 2, 2)
+    tables = scores_of(fitted, X_new[:1]).reshape(3, 2, 2)
     middle = explain(fitted, X_new[0], label_names=list("abcde")).of("b")
-    parts = {part.other: part for part in middle.contributions}
-    assert set(parts) == {"a", "c"}
+    by_other = {one.other: one for one in middle.contributions}
+    assert set(by_other) == {"a", "c"}
     left, right = tables[0], tables[1]
-    assert_allclose(parts["a"].difference, left[a, b] - left[a, 1 - b])
-    assert_allclose(parts["c"].difference, right[b, c] - right[1 - b, c])
-    assert (parts["a"].value, parts["c"].value) == (a, c)
+    assert_allclose(by_other["a"].difference, left[a, b] - left[a, 1 - b])
+    assert_allclose(by_other["c"].difference, right[b, c] - right[1 - b, c])
+    assert (by_other["a"].value, by_other["c"].value) == (a, c)
 
 
-def test_a_label_alone_speaks_for_itself():
+def test_a_label_without_edges_has_one_contribution_of_its_own():
     fitted = single(graph="independent").fit(X, Y)
-    (part,) = explain(fitted, X_new[0]).labels[2].contributions
-    assert (part.other, part.value) == (None, None)
-    assert_allclose(part.difference, abs(fitted.decision_function(X_new[:1])[0, 2]))
+    (own,) = explain(fitted, X_new[0]).labels[2].contributions
+    assert (own.other, own.value) == (None, None)
+    assert_allclose(own.difference, abs(fitted.decision_function(X_new[:1])[0, 2]))
 
 
-def test_margins_of_an_ensemble_are_its_decision_function():
+def test_margins_of_an_ensemble_agree_with_its_decision_function():
     fitted = ensemble(6).fit(X, Y)
     assert not fitted.consensus_graph_.is_forest
     for i, row in enumerate(fitted.decision_function(X_new[:5])):
         margins = [found.margin for found in explain(fitted, X_new[i]).labels]
         assert_allclose(margins, np.abs(row), atol=1e-12)
-    margins = label_margins(fitted._consensus_factors, fitted._scores(X_new[:1]))
+    factors = FittedModel(fitted).factors
+    margins = label_margins(factors, scores_of(fitted, X_new[:1]))
     assert_allclose(explain(fitted, X_new[0]).labels[0].margin, -margins[0].min())
 
 
@@ -360,19 +392,22 @@ def test_an_example_may_come_as_a_row_of_anything():
     fitted = single().fit(frame, labels)
     plain = single().fit(X, labels)
     expected = explain(plain, X[3])
-    assert [found.label for found in expected.labels] == list(labels)
-    for x in (frame.iloc[3], frame.iloc[[3]]):
-        assert explain(fitted, x) == expected
+    assert [one.label for one in expected.labels] == list(labels)
     for x in (X[3].tolist(), X[3:4]):
         assert explain(plain, x) == expected
-    sparse_row = sparse.csr_array(X)[[3]]
-    margins = [found.margin for found in explain(plain, sparse_row).labels]
-    assert_allclose(margins, [found.margin for found in expected.labels])
+    named = explain(fitted, frame.iloc[3])
+    assert explain(fitted, frame.iloc[[3]]) == named
+    for other in (named, explain(plain, sparse.csr_array(X)[[3]])):
+        assert [(one.label, one.value) for one in other.labels] == [
+            (one.label, one.value) for one in expected.labels
+        ]
+        margins = [one.margin for one in other.labels]
+        assert_allclose(margins, [one.margin for one in expected.labels])
     with pytest.raises(ValueError, match=r"a single example; got 2. Pass one row"):
         explain(plain, X[:2])
 
 
-def test_text_adds_up_and_says_what_it_leaves_out():
+def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
     labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
     fitted = ensemble(8).fit(X, labels)
     explanation = explain(fitted, X_new[0])
@@ -387,7 +422,7 @@ def test_text_adds_up_and_says_what_it_leaves_out():
     closest = min(explanation.labels, key=lambda one: one.margin)
     assert str(explanation).startswith(f"{closest.label} = ")
     with pytest.raises(
-        KeyError, match="no label is called 'hail'; there are sun, rain"
+        KeyError, match="no label is called 'hail'; the labels are sun, rain"
     ):
         explanation.of("hail")
 
@@ -399,7 +434,7 @@ def test_a_label_with_one_value_has_no_alternative():
     assert "label2 = 1, the only value seen in training" in str(explanation)
 
 
-def test_explanations_do_not_change():
+def test_explanations_are_immutable_and_need_a_name_for_every_label():
     explanation = explain(single().fit(X, Y), X_new[0])
     assert isinstance(explanation, Explanation)
     with pytest.raises(AttributeError, match="cannot assign"):

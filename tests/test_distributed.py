@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from typing import NamedTuple
 
 import joblib
@@ -16,13 +15,14 @@ from sklearn.preprocessing import normalize
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest._parallel import LARGE, Workers
+from spanforest.graphs import random_spanning_tree
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 distributed = pytest.importorskip("distributed", reason="needs the distributed extra")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore"),  # of the cluster's own: ports, lost workers
+    pytest.mark.filterwarnings("ignore"),  # the cluster warns of ports and lost workers
 ]
 
 
@@ -61,7 +61,7 @@ def test_a_cluster_trains_the_same_members_bit_by_bit(client, kernel):
 
 
 @pytest.mark.parametrize("kernels", ["linear", "rbf"])
-def test_a_cluster_finds_the_same_parameters(client, kernels):
+def test_a_cluster_chooses_the_same_parameters(client, kernels):
     X, Y = data()
     search = RandomGraphEnsembleClassifierCV(
         4, kernels=kernels, Cs=[0.1, 1.0], losses="edge", random_state=0
@@ -105,24 +105,31 @@ def test_arrays_inside_records_are_sent_once_and_not_with_every_call(client):
     assert Counted.n_pickled <= 5  # not once per call
 
 
-def kill_a_worker(client, killed):
-    time.sleep(0.5)  # the fit has begun
-    pid = next(iter(client.run(os.getpid).values()))
+def announced_tree(n_labels, rng):
+    """Draw a random tree, and announce the worker that begins to train on it."""
+    distributed.Queue("training", client=distributed.get_client()).put(os.getpid())
+    return random_spanning_tree(n_labels, rng)
+
+
+def kill_a_training_worker(client, killed):
+    pid = distributed.Queue("training", client=client).get(timeout=120)
     os.kill(pid, signal.SIGKILL)
     killed.append(pid)
 
 
-def test_a_killed_worker_is_survived(client):
+def test_a_fit_survives_the_death_of_a_worker_that_trains(client):
     X, Y = data()
     # hundreds of passes, so that the worker dies in the middle of them
     settings = {"kernel": "rbf", "tol": 1e-9, "max_iter": 300, "random_state": 0}
-    expected = RandomGraphEnsembleClassifier(12, **settings).fit(X, Y)
+    expected = RandomGraphEnsembleClassifier(12, graph="random_tree", **settings)
+    expected.fit(X, Y)
 
     killed = []
-    killer = threading.Thread(target=kill_a_worker, args=(client, killed))
+    killer = threading.Thread(target=kill_a_training_worker, args=(client, killed))
     killer.start()
     with joblib.parallel_config(backend="dask"):
-        found = RandomGraphEnsembleClassifier(12, **settings).fit(X, Y)
+        fitted = RandomGraphEnsembleClassifier(12, graph=announced_tree, **settings)
+        fitted.fit(X, Y)
     assert killed, "the fit was over before the worker died: make it longer"
     killer.join()
-    assert_same_members(found, expected)
+    assert_same_members(fitted, expected)

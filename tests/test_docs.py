@@ -259,7 +259,7 @@ def test_pages_are_written_without_results(tmp_path, monkeypatch):
     generated = importlib.import_module("_ext.generated")
     docs = tmp_path / "docs"
     docs.mkdir()
-    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
 
     generated.write_pages(docs, docs / "_generated")
@@ -293,7 +293,7 @@ def test_the_documentation_is_built_without_a_warning(tmp_path):
     ignored = shutil.ignore_patterns(*GENERATED, "__pycache__")
     for name in ("docs", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
-    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     if (ROOT / "results").is_dir():
         shutil.copytree(ROOT / "results", tmp_path / "results")
@@ -308,3 +308,21 @@ def test_the_documentation_is_built_without_a_warning(tmp_path):
     assert done.returncode == 0, done.stderr[-5000:]
     for page in ("index", "theory", "experiment", "api", "commands", "guide/index"):
         assert (tmp_path / f"html/{page}.html").is_file()
+
+
+def test_the_picture_of_the_layers_shows_every_module_and_its_wing(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    layers = importlib.import_module("_ext.layers")
+    drawn = layers.read_layers(ROOT / "pyproject.toml")
+    package = ROOT / "src" / "spanforest"
+    modules = {
+        path.stem
+        for path in package.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    shown = [name for layer in drawn for name in layer.modules]
+    assert sorted(shown) == sorted(modules - {"__init__", "__main__"})
+    picture = layers.draw_layers(drawn)
+    assert all(f">{name}</text>" in picture for name in shown)
+    wings = {"tools", "paper", "looking", "estimators", "data", "computing", "model"}
+    assert wings <= {layer.wing for layer in drawn}

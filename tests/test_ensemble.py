@@ -1,180 +1,23 @@
-"""The ensemble against its definition: members, votes, averages, one member, order."""
+"""The ensemble: its members, their graphs, and what changes no result."""
 
 import threading
 
 import networkx as nx
 import numpy as np
 import pytest
+from ensembles import GRADES, X, X_new, Y, average_scores, ensemble
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
-from spanforest.ensemble import AGGREGATIONS, Ballot
-from spanforest.factors import FactorGraph, consensus_factors
-from spanforest.graphs import (
-    LabelGraph,
-    consensus_graph,
-    random_pairing,
-)
-from spanforest.inference import (
-    decode,
-    exhaustive_search,
-    max_marginals,
-    max_product,
-    score_labels,
-)
-from spanforest.metrics import microlabel_accuracy
+from spanforest import MMCRFClassifier
+from spanforest.aggregation import AGGREGATIONS
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph, random_pairing
+from spanforest.inference import decode, score_labels
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(80, 4))
-X_new = rng.normal(size=(200, 4))
-Y = (X @ rng.normal(size=(4, 5)) + rng.normal(size=(80, 5)) > 0).astype(int)
-GRADES = np.digitize(X @ rng.normal(size=(4, 3)) + rng.normal(size=(80, 3)), [-1, 1])
-
-
-def ensemble(n_estimators=5, **params):
-    defaults = {"random_state": 0, "tol": 0.05, "max_iter": 1000}
-    return RandomGraphEnsembleClassifier(n_estimators, **{**defaults, **params})
-
-
-def member_scores(fitted, member, X):
-    return fitted._input.rows(X) @ member._weights + member.intercept_
-
-
-def average_scores(fitted, X):
-    """The members' scores averaged on the consensus graph; a missing edge is zero."""
-    union = consensus_factors([member._factors for member in fitted.estimators_])
-    total = np.zeros((len(X), union.n_cells))
-    for member in fitted.estimators_:
-        places = union.places_of(member._factors)
-        total[:, places] += member_scores(fitted, member, X)
-    return union, total / len(fitted.estimators_)
-
-
-# --- MAM -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
-def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
-    fitted = ensemble(kernel=kernel).fit(X, labels)
-    union, scores = average_scores(fitted, X_new)
-    own = fitted._input.rows(X_new) @ fitted._weights + fitted.intercept_
-    assert_allclose(own, scores, atol=1e-9)
-    reached = score_labels(union, scores, fitted.predict(X_new))
-    best = decode(union, scores)
-    assert best.proven.mean() > 0.9
-    assert_allclose(reached[best.proven], best.score[best.proven], atol=1e-9)
-    assert (reached <= best.bound + 1e-9).all()
-
-
-def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
-    fitted = ensemble().fit(X, Y)
-    union, scores = average_scores(fitted, X_new)
-    assert not union.graph.is_forest
-    assert union.graph == fitted.consensus_graph_ == consensus_graph(fitted.graphs_)
-    reached = score_labels(union, scores, fitted.predict(X_new))
-    assert_allclose(reached, exhaustive_search(union, scores).score)
-
-
-def test_mam_by_max_product_is_the_papers_decoding():
-    fitted = ensemble().fit(X, Y)
-    union, scores = average_scores(fitted, X_new)
-    found, _ = max_product(union, scores)
-    predicted = fitted.predict(X_new, inference="max_product")
-    assert_allclose(score_labels(union, scores, predicted), found.score)
-    assert microlabel_accuracy(predicted, fitted.predict(X_new)) > 0.95
-
-
-@pytest.mark.parametrize("graph", ["random_pairing", lambda n, rng: [(0, 1)]])
-def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
-    fitted = ensemble(graph=graph).fit(X, Y)
-    union, scores = average_scores(fitted, X_new)
-    alone = {j for g in fitted.graphs_ for j in np.flatnonzero(g.degrees == 0).tolist()}
-    assert len(alone) > 0
-    assert set(union.unary_labels.tolist()) == alone
-    assert fitted.intercept_.shape == (union.n_cells,)
-    reached = score_labels(union, scores, fitted.predict(X_new))
-    assert_allclose(reached, exhaustive_search(union, scores).score)
-
-
-# --- MVE and AMM ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
-def test_amm_maximises_the_mean_max_marginal(labels):
-    fitted = ensemble().fit(X, labels)
-    predicted = fitted.predict(X_new, aggregation="amm")
-    marginals = [
-        max_marginals(member._factors, member_scores(fitted, member, X_new))
-        for member in fitted.estimators_
-    ]
-    for j, column in enumerate(predicted.T):
-        mean = np.mean([of_member[j] for of_member in marginals], axis=0)
-        chosen = mean[np.arange(len(mean)), column]
-        assert_allclose(chosen, mean.max(axis=1))
-
-
-@pytest.mark.parametrize("n_estimators", [4, 5])
-@pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
-def test_mve_is_the_vote_and_the_mean_max_marginal_breaks_ties(n_estimators, labels):
-    fitted = ensemble(n_estimators).fit(X, labels)
-    predicted = fitted.predict(X_new, aggregation="mve")
-    ballots = np.array([member.predict(X_new) for member in fitted.estimators_])
-    marginals = [
-        max_marginals(member._factors, member_scores(fitted, member, X_new))
-        for member in fitted.estimators_
-    ]
-    n_ties = 0
-    for i, j in np.ndindex(predicted.shape):
-        votes = np.bincount(ballots[:, i, j], minlength=labels.max() + 1)
-        tied = np.flatnonzero(votes == votes.max())
-        mean = np.mean([of_member[j][i] for of_member in marginals], axis=0)
-        assert predicted[i, j] == tied[mean[tied].argmax()]
-        n_ties += len(tied) > 1
-    assert n_ties > 0 or n_estimators == 5
-
-
-def test_no_margin_however_large_outweighs_a_vote():
-    votes = [np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 1.0]])]
-    margins = [np.array([[-1e9, 0.0], [-1e9, -2e9], [-2e-9, -1e-9]])]
-    ballot = Ballot(votes, margins, 3)
-    (shares,) = ballot.strengths("mve")
-    assert shares.argmax(axis=1).tolist() == [0, 0, 1]
-    assert ballot.choose("mve").ravel().tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
-def test_votes_and_margins_break_each_others_ties_at_any_scale(size):
-    votes = [np.array([[1.0, 1.0], [0.0, 2.0]])]
-    margins = [size * np.array([[-2.0, -1.0], [0.0, 0.0]])]
-    ballot = Ballot(votes, margins, 2)
-    assert ballot.choose("mve").ravel().tolist() == [1, 1]
-    assert ballot.choose("amm").ravel().tolist() == [1, 1]
-
-
-def test_on_ties_one_tree_still_predicts_one_optimal_label_set():
-    opposite = np.array([[0, 1], [1, 0]])
-    fitted = ensemble(1, graph=[(0, 1)]).fit([[1.0], [-1.0]], opposite)
-    for aggregation in ("mve", "amm", "mam"):
-        predicted = fitted.predict([[0.0]], aggregation=aggregation)
-        assert predicted.tolist() in [[[0, 1]], [[1, 0]]]
-
-
-# --- what does not matter -------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_with_one_tree_all_aggregations_are_the_member(kernel):
-    fitted = ensemble(1, kernel=kernel).fit(X, Y)
-    (member,) = fitted.estimators_
-    assert fitted.consensus_graph_ == member.graph_
-    assert_array_equal(fitted._weights, member._weights)
-    expected = member.predict(X_new)
-    for aggregation in AGGREGATIONS:
-        assert_array_equal(fitted.predict(X_new, aggregation), expected)
+# --- what changes no result ----------------------------------------------------------
 
 
 def test_a_larger_ensemble_contains_the_smaller():
@@ -256,7 +99,30 @@ def test_switching_the_aggregation_needs_no_refit():
         )
 
 
-# --- members and graphs ---------------------------------------------------------------
+def test_prediction_in_chunks_is_prediction_at_once(monkeypatch):
+    fitted = ensemble(3).fit(X, Y)
+    whole = [fitted.predict(X_new, aggregation) for aggregation in AGGREGATIONS]
+    decisions = fitted.decision_function(X_new)
+    monkeypatch.setattr("spanforest._classifier.CHUNK_CELLS", 100)
+    for aggregation, expected in zip(AGGREGATIONS, whole, strict=True):
+        assert_array_equal(fitted.predict(X_new, aggregation), expected)
+    assert_allclose(fitted.decision_function(X_new), decisions, atol=1e-12)
+
+
+def test_fits_at_the_same_time_leave_the_blas_threads_as_they_were():
+    def n_threads():
+        return [pool["num_threads"] for pool in threadpool_info()]
+
+    before = n_threads()
+    fits = [threading.Thread(target=ensemble(3).fit, args=(X, Y)) for _ in range(4)]
+    for fit in fits:
+        fit.start()
+    for fit in fits:
+        fit.join()
+    assert n_threads() == before
+
+
+# --- members and graphs --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
@@ -323,6 +189,16 @@ def test_members_may_have_names_of_different_generators():
     assert (tree.n_edges, pairs.n_edges) == (4, 2)
 
 
+def test_averages_have_a_cell_per_factor_of_the_consensus():
+    fitted = ensemble(3).fit(X, GRADES)
+    cells = FactorGraph(fitted.consensus_graph_, [3, 3, 3]).n_cells
+    assert fitted.coef_.shape == (4, cells)
+    assert ensemble(3, kernel="rbf").fit(X, GRADES).dual_coef_.shape == (80, cells)
+
+
+# --- bad parameters ------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -348,33 +224,3 @@ def test_unknown_options_of_prediction_are_refused():
         next(fitted.staged_predict(X, aggregation="mean"))
     with pytest.raises(ValueError, match="one of 'certified', 'max_product'; got 'x'"):
         fitted.predict(X, inference="x")
-
-
-def test_prediction_in_chunks_is_prediction_at_once(monkeypatch):
-    fitted = ensemble(3).fit(X, Y)
-    whole = [fitted.predict(X_new, aggregation) for aggregation in AGGREGATIONS]
-    decisions = fitted.decision_function(X_new)
-    monkeypatch.setattr("spanforest._classifier.CHUNK_CELLS", 100)
-    for aggregation, expected in zip(AGGREGATIONS, whole, strict=True):
-        assert_array_equal(fitted.predict(X_new, aggregation), expected)
-    assert_allclose(fitted.decision_function(X_new), decisions, atol=1e-12)
-
-
-def test_averages_have_a_cell_per_factor_of_the_consensus():
-    fitted = ensemble(3).fit(X, GRADES)
-    cells = FactorGraph(fitted.consensus_graph_, [3, 3, 3]).n_cells
-    assert fitted.coef_.shape == (4, cells)
-    assert ensemble(3, kernel="rbf").fit(X, GRADES).dual_coef_.shape == (80, cells)
-
-
-def test_fits_at_the_same_time_leave_the_blas_threads_as_they_were():
-    def n_threads():
-        return [pool["num_threads"] for pool in threadpool_info()]
-
-    before = n_threads()
-    fits = [threading.Thread(target=ensemble(3).fit, args=(X, Y)) for _ in range(4)]
-    for fit in fits:
-        fit.start()
-    for fit in fits:
-        fit.join()
-    assert n_threads() == before

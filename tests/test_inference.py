@@ -43,9 +43,9 @@ def clamp(factors, scores, j, value):
 @settings(deadline=None, max_examples=200)
 def test_max_sum_reaches_the_exhaustive_maximum(problem):
     factors, scores = problem
-    found = max_sum(factors, scores)
-    assert_allclose(found.score, exhaustive_search(factors, scores).score)
-    assert_allclose(found.score, score_labels(factors, scores, found.labels))
+    decoding = max_sum(factors, scores)
+    assert_allclose(decoding.score, exhaustive_search(factors, scores).score)
+    assert_allclose(decoding.score, score_labels(factors, scores, decoding.labels))
 
 
 @given(any_forest)
@@ -114,11 +114,11 @@ def test_renaming_labels_transposes_tables_and_keeps_the_maximum(seed):
 def test_the_bound_is_never_below_the_optimum_and_proven_means_optimal(problem):
     factors, scores = problem
     best = exhaustive_search(factors, scores).score
-    found = tree_reweighted(factors, scores)
-    assert (found.bound >= best - 1e-9).all()
-    assert (found.score <= best + 1e-9).all()
-    assert_allclose(found.score, score_labels(factors, scores, found.labels))
-    assert_allclose(found.score[found.proven], best[found.proven], atol=1e-8)
+    decoding = tree_reweighted(factors, scores)
+    assert (decoding.bound >= best - 1e-9).all()
+    assert (decoding.score <= best + 1e-9).all()
+    assert_allclose(decoding.score, score_labels(factors, scores, decoding.labels))
+    assert_allclose(decoding.score[decoding.proven], best[decoding.proven], atol=1e-8)
 
 
 @given(any_graph, st.integers(1, 3))
@@ -135,9 +135,9 @@ def test_tree_reweighted_proves_the_optimum_on_forests_without_ties(problem):
     factors, scores = problem
     rng = np.random.default_rng(0)
     scores = scores + 1e-3 * rng.normal(size=scores.shape)
-    found = tree_reweighted(factors, scores, max_sweeps=10_000)
-    assert_allclose(found.score, max_sum(factors, scores).score)
-    assert_allclose(found.bound, found.score, rtol=1e-6, atol=1e-6)
+    decoding = tree_reweighted(factors, scores, max_sweeps=10_000)
+    assert_allclose(decoding.score, max_sum(factors, scores).score)
+    assert_allclose(decoding.bound, decoding.score, rtol=1e-6, atol=1e-6)
 
 
 @given(any_forest)
@@ -145,10 +145,10 @@ def test_tree_reweighted_proves_the_optimum_on_forests_without_ties(problem):
 def test_undamped_max_product_equals_max_sum_on_forests(problem):
     factors, scores = problem
     n_sweeps = factors.graph.diameter + 1  # the last one sees that nothing moves
-    found, converged = max_product(factors, scores, n_sweeps, damping=0.0)
-    assert_allclose(found.score, max_sum(factors, scores).score)
+    decoding, converged = max_product(factors, scores, n_sweeps, damping=0.0)
+    assert_allclose(decoding.score, max_sum(factors, scores).score)
     assert converged.all()
-    assert not found.proven.any()
+    assert not decoding.proven.any()
 
 
 def test_max_product_reports_that_it_did_not_converge():
@@ -164,21 +164,21 @@ def test_max_product_reports_that_it_did_not_converge():
 @settings(deadline=None)
 def test_decode_finds_a_labelling_with_a_valid_bound_on_any_graph(problem):
     factors, scores = problem
-    found = decode(factors, scores)
-    assert (found.bound >= found.score - 1e-9).all()
+    decoding = decode(factors, scores)
+    assert (decoding.bound >= decoding.score - 1e-9).all()
     if factors.graph.is_forest:
-        assert found.proven.all()
+        assert decoding.proven.all()
 
 
 @given(any_graph)
 @settings(deadline=None)
 def test_margins_are_zero_at_the_decoded_values(problem):
     factors, scores = problem
-    found = decode(factors, scores)
-    for j, margins in enumerate(label_margins(factors, scores, found)):
-        own = margins[np.arange(len(scores)), found.labels[:, j]]
+    decoding = decode(factors, scores)
+    for j, margins in enumerate(label_margins(factors, scores, decoding)):
+        own = margins[np.arange(len(scores)), decoding.labels[:, j]]
         assert_allclose(own, 0.0, atol=1e-9)
-        assert (margins[found.proven] <= 1e-8).all()
+        assert (margins[decoding.proven] <= 1e-8).all()
 
 
 @given(any_graph)
@@ -187,12 +187,12 @@ def test_margins_on_cycles_are_score_differences_of_one_flip(problem):
     factors, scores = problem
     if factors.graph.is_forest:
         return
-    found = decode(factors, scores)
-    for j, margins in enumerate(label_margins(factors, scores, found)):
+    decoding = decode(factors, scores)
+    for j, margins in enumerate(label_margins(factors, scores, decoding)):
         for value in range(factors.n_values[j]):
-            flipped = found.labels.copy()
+            flipped = decoding.labels.copy()
             flipped[:, j] = value
-            moved = score_labels(factors, scores, flipped) - found.score
+            moved = score_labels(factors, scores, flipped) - decoding.score
             assert_allclose(margins[:, value], moved, atol=1e-9)
 
 

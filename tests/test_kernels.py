@@ -1,9 +1,8 @@
-"""Kernels against scikit-learn and plain loops, and the checks of a given matrix."""
+"""Kernels against scikit-learn and plain loops, and the registry of their names."""
 
 import math
 import pickle
 import statistics
-import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -13,16 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels
+from small_data import X, X_new, Y, assert_same_model, draw_examples
+from strategies import seeds
 
+from spanforest import MMCRFClassifier
 from spanforest.kernels import (
     KERNEL_NAMES,
+    KERNELS,
+    Kernel,
     KernelSpec,
+    Scale,
     check_kernel_matrix,
     median_gamma,
     tanimoto_kernel,
-    unit_diagonal,
 )
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 FEATURE_KERNELS = [name for name in KERNEL_NAMES if name != "precomputed"]
 SKLEARN_PARAMETERS = {
@@ -31,18 +36,7 @@ SKLEARN_PARAMETERS = {
     "rbf": ("gamma",),
     "poly": ("gamma", "degree", "coef0"),
 }
-seeds = st.integers(0, 2**32 - 1)
 gammas = st.none() | st.floats(0.05, 2.0) | st.floats(0.05, 2.0).map(np.float64)
-
-
-def draw_examples(seed, n_samples, n_features, dtype=np.float64):
-    """Small numbers with many zeros, a zero row and a repeated row."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(-8, 9, size=(n_samples, n_features)) / 4
-    X[rng.random(X.shape) < 0.4] = 0
-    X[0] = 0
-    X[-1] = X[n_samples // 2]
-    return X.astype(dtype)
 
 
 def plain_kernel(name, gamma, x, y):
@@ -153,7 +147,7 @@ def test_matrix_is_a_kernel_matrix_and_diagonal_is_its_diagonal(
     check_kernel_matrix(K)
 
 
-# --- the scale found in the data -----------------------------------------------------
+# --- the scale derived from the data -------------------------------------------------
 
 
 @given(
@@ -163,14 +157,14 @@ def test_matrix_is_a_kernel_matrix_and_diagonal_is_its_diagonal(
     dtype=st.sampled_from([np.float32, np.float64]),
 )
 @settings(deadline=None, max_examples=60)
-def test_the_scale_found_is_one_over_the_median_by_hand(seed, n_samples, form, dtype):
+def test_the_derived_scale_is_one_over_the_median_by_hand(seed, n_samples, form, dtype):
     X = draw_examples(seed, n_samples, 3, dtype)
     X[: n_samples // 2] = X[0]  # with many equal rows the median is zero
 
-    found = median_gamma(form(X))
+    gamma = median_gamma(form(X))
 
-    assert isinstance(found, float)
-    assert_allclose(found, gamma_by_hand(X), rtol=1e-6)
+    assert isinstance(gamma, float)
+    assert_allclose(gamma, gamma_by_hand(X), rtol=1e-6)
 
 
 @given(seed=seeds, factor=st.sampled_from([1e-6, 0.3, 1e5]))
@@ -355,195 +349,60 @@ def test_parameters_that_a_kernel_does_not_use_are_not_checked(name):
     KernelSpec(name, gamma=-1, degree=0.5, coef0=-1, kernel_params={})
 
 
-@given(
-    seed=seeds,
-    dtype=st.sampled_from([np.float32, np.float64]),
-    name=st.sampled_from(["linear", "poly"]),
+# --- the registry ---------------------------------------------------------------------
+
+
+def mean_distance_gamma(X):
+    return 1 / np.abs(X[:, None] - X).sum(axis=2).mean()
+
+
+def refuse_large_gamma(spec):
+    if spec.gamma is not None and spec.gamma > 100:
+        raise ValueError(f"gamma must be at most 100; got {spec.gamma}.")
+
+
+LAPLACIAN = Kernel(
+    matrix=lambda spec, X, Y: 2.0 * laplacian_kernel(X, Y, gamma=spec.gamma),
+    diagonal=lambda spec, X: np.full(len(X), 2.0),
+    scale=Scale(default=mean_distance_gamma, unit=lambda X: 0.25),
+    checks=(refuse_large_gamma,),
 )
-@settings(deadline=None, max_examples=50)
-def test_unit_diagonal_is_the_kernel_of_unit_vectors(seed, dtype, name):
-    X, Z = draw_examples(seed, 6, 3, dtype), draw_examples(seed + 1, 4, 3, dtype)
-    spec = KernelSpec(name, coef0=0)
-    K, rows, columns = spec.matrix(X, Z), spec.diagonal(X), spec.diagonal(Z)
-    before = K.copy()
-
-    result = unit_diagonal(K, rows, columns)
-
-    for i in range(6):
-        for j in range(4):
-            size = np.sqrt(float(rows[i]) * float(columns[j]))
-            expected = before[i, j] / size if size else 0.0
-            assert result[i, j] == pytest.approx(expected, rel=1e-4, abs=1e-6)
-    assert result.dtype == dtype
-    assert_array_equal(K, before)
-    if name == "linear":
-        assert_allclose(result, KernelSpec("cosine").matrix(X, Z), atol=1e-5)
-
-    assert unit_diagonal(K, rows, columns, out=K) is K
-    assert_array_equal(K, result)
 
 
-@given(seed=seeds)
-@settings(deadline=None, max_examples=30)
-def test_unit_diagonal_twice_is_unit_diagonal_once(seed):
-    X = draw_examples(seed, 6, 3)
-    K = X @ X.T
-
-    once = unit_diagonal(K, K.diagonal(), K.diagonal())
-
-    assert_allclose(once.diagonal(), (K.diagonal() > 0).astype(float))
-    assert_allclose(unit_diagonal(once, once.diagonal(), once.diagonal()), once)
+@pytest.fixture
+def laplacian(monkeypatch):
+    """Add one entry to the registry, and nothing else."""
+    monkeypatch.setitem(KERNELS, "laplacian", LAPLACIAN)
 
 
-def test_the_origin_of_feature_space_stays_there_even_if_rounding_moved_it():
-    K = np.array([[0.0, 1e-9], [1e-9, 4.0]])
-    assert_allclose(unit_diagonal(K, [0, 4], [0, 4]), [[0, 0], [0, 1]], atol=0)
+def test_the_list_of_names_is_that_of_the_registry():
+    assert set(KERNEL_NAMES) == {*KERNELS, "precomputed"}
 
 
-@pytest.mark.parametrize(
-    ("row_diagonal", "column_diagonal", "message"),
-    [
-        ([1, 1], [1, 1], r"they have 2 and 2 values, K has shape \(2, 3\)"),
-        ([1, -1], [1, 1, 1], "row_diagonal must be .* >= 0"),
-        ([1, 1], [1, np.nan, 1], "column_diagonal must be .*finite"),
-        ([[1, 1]], [1, 1, 1], "row_diagonal must be one-dimensional"),
-    ],
-)
-def test_unit_diagonal_wants_one_valid_value_per_row_and_column(
-    row_diagonal, column_diagonal, message
-):
-    with pytest.raises(ValueError, match=message):
-        unit_diagonal(np.ones((2, 3)), row_diagonal, column_diagonal)
+@pytest.mark.parametrize("normalize_kernel", [False, True])
+def test_a_new_entry_of_the_registry_works_in_an_estimator(laplacian, normalize_kernel):
+    shared = {"max_iter": 1000, "random_state": 0, "normalize_kernel": normalize_kernel}
+    fitted = MMCRFClassifier(kernel="laplacian", **shared).fit(X, Y)
+    gamma = mean_distance_gamma(X)
+    assert fitted.gamma_ == gamma
+
+    def by_hand(A, B):
+        return 2.0 * laplacian_kernel(A, B, gamma=gamma)
+
+    plain = MMCRFClassifier(kernel=by_hand, **shared).fit(X, Y)
+    assert_same_model(fitted, plain)
+    assert_array_equal(fitted.predict(X_new), plain.predict(X_new))
+    assert fitted.score(X, Y) > 0.6
 
 
-@given(
-    seed=seeds,
-    n_samples=st.integers(1, 60),
-    rank=st.integers(1, 5),
-    log_scale=st.integers(-6, 6),
-    dtype=st.sampled_from([np.float32, np.float64]),
-)
-@settings(deadline=None, max_examples=100)
-def test_gram_matrices_of_any_rank_and_scale_are_accepted(
-    seed, n_samples, rank, log_scale, dtype
-):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_samples, rank)) * 10.0 ** rng.integers(-3, 4, (n_samples, 1))
-    X = (X * 10.0**log_scale).astype(dtype)
-    K = X @ X.T
-    before = K.copy()
-
-    assert check_kernel_matrix(K) is K
-    assert_array_equal(K, before)
+def test_the_checks_of_a_new_entry_refuse_bad_parameters(laplacian):
+    with pytest.raises(ValueError, match="at most 100; got 200"):
+        MMCRFClassifier(kernel="laplacian", gamma=200).fit(X, Y)
 
 
-@pytest.mark.parametrize("n_features", [1, 5, 300, 4_000])
-@pytest.mark.parametrize("offset", [0, 3])
-def test_large_gram_matrices_computed_in_single_precision_are_accepted(
-    n_features, offset
-):
-    rng = np.random.default_rng(n_features)
-    X = (rng.normal(size=(1200, n_features)) + offset).astype(np.float32)
-    X[600:] = X[:600]  # rank at most half of the size
-    for spec in (KernelSpec("linear"), KernelSpec("cosine"), KernelSpec("tanimoto")):
-        K = spec.matrix(X)
-        assert K.dtype == np.float32
-        check_kernel_matrix(K)
-
-
-def test_a_kernel_matrix_read_from_text_with_five_decimals_is_accepted():
-    lengths = np.random.default_rng(0).uniform(0.5, 1.0, size=1200)
-    check_kernel_matrix(np.round(np.outer(lengths, lengths), 5))  # of rank one
-
-
-def test_the_zero_matrix_and_integers_are_accepted():
-    assert_array_equal(check_kernel_matrix(np.zeros((3, 3))), np.zeros((3, 3)))
-    assert check_kernel_matrix([[2, 1], [1, 2]]).dtype == np.float64
-
-
-@given(seed=seeds, n_samples=st.integers(2, 30), share=st.floats(0.01, 1.0))
-@settings(deadline=None, max_examples=100)
-def test_up_to_a_thousand_rows_a_negative_eigenvalue_is_always_refused(
-    seed, n_samples, share
-):
-    rng = np.random.default_rng(seed)
-    basis, _ = np.linalg.qr(rng.normal(size=(n_samples, n_samples)))
-    eigenvalues = rng.random(n_samples)
-    eigenvalues[:2] = 1, -share
-    K = basis * eigenvalues @ basis.T
-    K = (K + K.T) / 2
-
-    with pytest.raises(ValueError, match="must be positive semidefinite"):
-        check_kernel_matrix(K)
-
-
-@given(seed=seeds, n_samples=st.integers(2, 1300), relative=st.floats(0.001, 2))
-@settings(deadline=None, max_examples=40)
-def test_the_largest_asymmetry_is_found_and_reported(seed, n_samples, relative):
-    rng = np.random.default_rng(seed)
-    i, j = rng.choice(n_samples, size=2, replace=False)
-    K = np.eye(n_samples)
-    K[0, 1] += 1e-4  # smaller ones before and after it
-    K[-1, -2] += 1e-4
-    K[i, j] += relative
-
-    with pytest.raises(ValueError, match="gram must be symmetric") as error:
-        check_kernel_matrix(K, name="gram")
-
-    assert f"gram[{i}, {j}]" in str(error.value)
-    assert f"gram[{j}, {i}]" in str(error.value)
-
-
-@pytest.mark.parametrize("where", [(0, 1), (3, 1290), (700, 650), (1299, 1299)])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_value_that_is_not_finite_is_refused_wherever_it_stands(where, value):
-    K = np.eye(1300)
-    K[where] = value
-    with pytest.raises(ValueError, match=f"row {where[0]}, column {where[1]} is"):
-        check_kernel_matrix(K)
-
-
-@pytest.mark.parametrize("where", [(0, 1), (3, 1290), (511, 512), (1023, 4)])
-def test_a_negative_minor_is_refused_wherever_it_stands(where):
-    i, j = where
-    K = np.eye(1300)
-    K[i, j] = K[j, i] = -1.1
-    i, j = min(where), max(where)
-    with pytest.raises(ValueError, match=rf"K\[{i}, {j}\] = -1.1 is larger in size"):
-        check_kernel_matrix(K)
-
-
-@pytest.mark.parametrize(
-    ("K", "message"),
-    [
-        (np.ones(3), "two dimensions.*got 1"),
-        (np.ones((2, 2, 2)), "two dimensions.*got 3"),
-        (np.ones((2, 3)), "must be square.*got 2 rows and 3 columns"),
-        (np.ones((0, 0)), "at least one row"),
-        ([[1, 0], [0, -2]], r"diagonal entry K\[1, 1\] = -2 is negative"),
-        ([[1, 2], [2, 1]], r"K\[0, 1\] = 2 is larger in size"),
-        ([[0, 1], [1, 0]], r"K\[0, 1\] = 1 is larger in size"),
-        # every 2 x 2 minor is fine, the 3 x 3 determinant is not
-        (
-            [[1, 0.9, 0.9], [0.9, 1, -0.9], [0.9, -0.9, 1]],
-            "smallest eigenvalue over 3 of 3 examples is -0.8",
-        ),
-    ],
-)
-def test_what_cannot_be_a_kernel_matrix_is_refused_with_the_reason(K, message):
-    with pytest.raises(ValueError, match=message):
-        check_kernel_matrix(K)
-
-
-def test_checking_takes_no_second_matrix():
-    K = np.eye(3000)  # 72 MB
-    check_kernel_matrix(K[:100, :100])  # whatever is imported lazily
-
-    tracemalloc.start()
-    try:
-        check_kernel_matrix(K)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-
-    assert peak < 40e6  # 1000 rows of Cholesky: 8 MB and a few copies
+def test_gammas_of_a_new_entry_are_tuned_as_multiples_of_its_unit(laplacian):
+    tuned = RandomGraphEnsembleClassifierCV(
+        1, kernels="laplacian", gammas=[2, 1], Cs=1.0, losses="edge", random_state=0
+    ).fit(X, Y)
+    assert tuned.cv_results_["param_gamma"].tolist() == [0.25, 0.5]
+    assert tuned.gamma_ in (0.25, 0.5)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
-from spanforest import _compiled
+from spanforest._compiled.visits import add_loss
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.losses import LOSSES, FactorLoss, edge_loss, find_loss, hamming_loss
@@ -28,10 +28,10 @@ def all_labellings(factors):
 
 def decomposed(factors, loss, y, z):
     """The three weighted indicators of every factor, by the definition."""
-    parts = [*factors.graph.edges.tolist(), *([j] for j in factors.unary_labels)]
+    ends = [*factors.graph.edges.tolist(), *([j] for j in factors.unary_labels)]
     values = []
-    for f, part in enumerate(parts):
-        first, *second = (y[j] != z[j] for j in part)
+    for f, labels in enumerate(ends):
+        first, *second = (y[j] != z[j] for j in labels)
         second = any(second)
         values.append(
             loss.joint[f] * (first or second)
@@ -53,7 +53,7 @@ def compiled_tables(factors, loss, y, scores):
     loss_arrays = compiled_problem(problem).loss
     scores = scores.copy()
     true_cells = factors.cells([y])[0].astype(np.int64)
-    _compiled.add_loss(scores, factors.arrays, true_cells, loss_arrays)
+    add_loss(scores, factors.arrays, true_cells, loss_arrays)
     return scores
 
 
@@ -79,17 +79,17 @@ def test_edge_loss_counts_the_wrong_factors(factors):
 def test_hamming_loss_is_the_hamming_distance(factors):
     Z = all_labellings(factors)
     expected = (Z[:, None] != Z[None]).sum(axis=2)
-    found = loss_of_pairs(factors, make_loss("hamming", factors))
-    assert_allclose(found, expected, atol=1e-12)
+    actual = loss_of_pairs(factors, make_loss("hamming", factors))
+    assert_allclose(actual, expected, atol=1e-12)
 
 
 @given(any_factors, st.sampled_from(sorted(LOSSES)))
 @settings(deadline=None)
 def test_a_loss_is_symmetric_and_zero_only_at_the_truth(factors, name):
-    found = loss_of_pairs(factors, make_loss(name, factors))
-    assert_allclose(found, found.T, atol=1e-12)
-    assert (np.diag(found) == 0).all()
-    assert (found + np.eye(len(found)) > 0).all()
+    actual = loss_of_pairs(factors, make_loss(name, factors))
+    assert_allclose(actual, actual.T, atol=1e-12)
+    assert (np.diag(actual) == 0).all()
+    assert (actual + np.eye(len(actual)) > 0).all()
 
 
 @given(any_factors, seeds)
@@ -108,8 +108,8 @@ def test_the_solver_adds_the_decomposed_loss_to_the_scores(factors, seed):
 def test_the_edge_loss_is_added_exactly():
     factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
     scores = np.array([1.0, 2.0, 3.0, 4.0])
-    found = compiled_tables(factors, make_loss("edge", factors), [0, 1], scores)
-    assert found.tolist() == [2.0, 2.0, 4.0, 5.0]
+    actual = compiled_tables(factors, make_loss("edge", factors), [0, 1], scores)
+    assert actual.tolist() == [2.0, 2.0, 4.0, 5.0]
 
 
 @pytest.mark.parametrize("loss", [edge_loss, hamming_loss])

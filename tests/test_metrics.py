@@ -1,4 +1,4 @@
-"""The three measures against scikit-learn's, for every way to give labels."""
+"""The three measures agree with scikit-learn, for labels in every form."""
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 
 from spanforest.metrics import (
+    MEASURES,
     microlabel_accuracy,
     microlabel_accuracy_scorer,
     microlabel_f1,
@@ -20,7 +21,7 @@ from spanforest.metrics import (
     multilabel_accuracy_scorer,
 )
 
-MEASURES = [microlabel_accuracy, multilabel_accuracy, microlabel_f1]
+FUNCTIONS = [measure.function for measure in MEASURES.values()]
 REPRESENTATIONS = {
     "array": np.asarray,
     "list": np.ndarray.tolist,
@@ -44,7 +45,7 @@ def label_matrices(draw, n_values=2, min_labels=1):
 
 @given(label_matrices(min_labels=2))
 @settings(deadline=None)
-def test_measures_equal_scikit_learn_on_indicator_matrices(pair):
+def test_measures_of_indicator_matrices_agree_with_scikit_learn(pair):
     truth, prediction = pair
 
     assert multilabel_accuracy(truth, prediction) == pytest.approx(
@@ -92,9 +93,9 @@ def test_accuracies_of_many_valued_labels_equal_a_plain_count(pair, as_strings):
     st.sampled_from(sorted(REPRESENTATIONS)),
 )
 @settings(deadline=None, max_examples=200)
-def test_the_way_labels_are_given_does_not_matter(pair, true_kind, pred_kind):
+def test_the_form_of_the_labels_does_not_matter(pair, true_kind, pred_kind):
     truth, prediction = pair
-    for measure in MEASURES:
+    for measure in FUNCTIONS:
         value = measure(
             REPRESENTATIONS[true_kind](truth), REPRESENTATIONS[pred_kind](prediction)
         )
@@ -104,9 +105,9 @@ def test_the_way_labels_are_given_does_not_matter(pair, true_kind, pred_kind):
 
 @given(label_matrices())
 @settings(deadline=None)
-def test_a_vector_is_one_label(pair):
+def test_a_vector_counts_as_one_label(pair):
     truth, prediction = pair[0][:, :1], pair[1][:, :1]
-    for measure in MEASURES:
+    for measure in FUNCTIONS:
         expected = measure(truth, prediction)
         assert measure(truth.ravel(), prediction.ravel()) == expected
         assert measure(truth.ravel().tolist(), prediction) == expected
@@ -121,18 +122,18 @@ def test_a_vector_is_one_label(pair):
 def test_measures_ignore_the_order_of_examples_and_labels(pair, random):
     truth, prediction = pair
     rows, columns = (random.sample(range(n), n) for n in truth.shape)
-    for measure in MEASURES:
+    for measure in FUNCTIONS:
         moved = (Y[np.ix_(rows, columns)] for Y in pair)
         assert measure(*moved) == pytest.approx(measure(truth, prediction))
 
 
 @given(label_matrices())
 @settings(deadline=None)
-def test_a_whole_label_set_is_never_easier_than_its_labels(pair):
+def test_multilabel_accuracy_is_never_above_microlabel_accuracy(pair):
     assert multilabel_accuracy(*pair) <= microlabel_accuracy(*pair)
 
 
-def test_without_any_positive_the_f1_score_is_zero():
+def test_without_positive_labels_the_f1_score_is_zero():
     zeros = np.zeros((3, 2), dtype=int)
     assert microlabel_f1(zeros, zeros) == 0.0
     assert microlabel_f1(sparse.csr_matrix(zeros), zeros) == 0.0
@@ -147,7 +148,7 @@ def test_mixed_columns_compare_value_by_value():
         assert multilabel_accuracy(prediction, same) == 0.5
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", FUNCTIONS)
 @pytest.mark.parametrize(
     ("truth", "prediction", "message"),
     [
@@ -176,7 +177,7 @@ def test_labels_that_do_not_belong_together_are_refused(
         ([[0.0, 1.0]], [[np.nan, 1.0]], "Y_pred holds .*nan"),
     ],
 )
-def test_the_f1_score_wants_binary_labels(truth, prediction, message):
+def test_the_f1_score_refuses_labels_other_than_0_and_1(truth, prediction, message):
     with pytest.raises(ValueError, match=message):
         microlabel_f1(truth, prediction)
 
@@ -189,7 +190,9 @@ def test_the_f1_score_wants_binary_labels(truth, prediction, message):
         (microlabel_f1, microlabel_f1_scorer),
     ],
 )
-def test_a_scorer_gives_the_measure_of_the_prediction_in_a_grid_search(measure, scorer):
+def test_a_scorer_returns_the_measure_of_the_prediction_in_a_grid_search(
+    measure, scorer
+):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     Y = (X @ rng.normal(size=(3, 4)) > 0).astype(int)

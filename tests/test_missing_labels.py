@@ -1,12 +1,6 @@
-"""Learning from labels that are not all observed, against oracles over all label sets.
-
-The oracles know nothing of the solver: they write down the features and the loss of
-every example and label set, over the factors whose labels the example has, and
-enumerate label sets.
-"""
+"""Estimators, measures and graphs where some labels are missing."""
 
 import pickle
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,18 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import optimize, sparse
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import mutual_info_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from strategies import FORESTS, factor_graphs, random_graph, seeds
+from strategies import seeds
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, load, save
 from spanforest._labels import read_labels
-from spanforest._training import model_factors
 from spanforest.datasets import make_circle
 from spanforest.diagnostics import (
     edge_couplings,
@@ -36,9 +29,7 @@ from spanforest.diagnostics import (
     reconstruction_gap,
     training_frequencies,
 )
-from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, chow_liu_tree, mutual_information
-from spanforest.losses import find_loss
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1,
@@ -46,282 +37,8 @@ from spanforest.metrics import (
 )
 from spanforest.paper import StoredGraph
 from spanforest.plots import LabelGraphDisplay
-from spanforest.solver import DenseForm, KernelForm, Problem, SparseForm, solve
 
-PATH = LabelGraph(3, [(0, 1), (1, 2)])
-PAIR = LabelGraph(3, [(0, 2)])
 TRIANGLE = LabelGraph(3, [(0, 1), (1, 2), (0, 2)])
-
-
-# --- problems and oracles ----------------------------------------------------------
-
-
-class Task(NamedTuple):
-    """A problem with its features; Y is -1 where a label was not observed."""
-
-    factors: FactorGraph
-    loss: str
-    X: np.ndarray
-    Y: np.ndarray
-    C: float
-
-    @property
-    def parts(self):
-        """The labels of every factor, in the order of the cells."""
-        singles = [[j] for j in self.factors.unary_labels.tolist()]
-        return [*self.factors.graph.edges.tolist(), *singles]
-
-    @property
-    def weights_of_loss(self):
-        ends = self.factors.arrays.factor
-        return find_loss(self.loss)(ends["first"], ends["second"])
-
-    @property
-    def kernel(self):
-        return self.X @ self.X.T
-
-    def solve(self, form=KernelForm, seed=0, **options):
-        data = {
-            KernelForm: self.kernel,
-            DenseForm: self.X,
-            SparseForm: sparse.csr_array(self.X),
-        }[form]
-        problem = Problem(self.factors, self.weights_of_loss, self.Y, self.C)
-        fresh = form(data, problem.coordinates)
-        return solve(fresh, problem, np.random.default_rng(seed), **options)
-
-
-def make_task(graph, n_values, *, loss="edge", seed=0, n=6, C=0.5):
-    """Labels of which a third is hidden; examples 0 and 1 have none and all."""
-    rng = np.random.default_rng(seed)
-    Y = rng.integers(n_values, size=(n, len(n_values)))
-    Y[rng.random(Y.shape) < 1 / 3] = -1
-    Y[0] = -1
-    Y[1] = rng.integers(n_values)
-    factors = model_factors(graph, np.array(n_values), node_factors=True)
-    return Task(factors, loss, rng.normal(size=(n, 2)), Y.astype(np.int32), C)
-
-
-def label_sets(factors):
-    return np.array(list(np.ndindex(*factors.n_values)))
-
-
-def is_taught(task, i, part):
-    return all(task.Y[i, j] >= 0 for j in part)
-
-
-def taught_indicators(task, i, Z):
-    """U(z) of every row, written cell by cell; 0 in factors i does not teach."""
-    columns = []
-    for part in task.parts:
-        for values in np.ndindex(*task.factors.n_values[part]):
-            columns.append(
-                (Z[:, part] == values).all(axis=1) & is_taught(task, i, part)
-            )
-    return np.array(columns, dtype=float).T
-
-
-def taught_losses(task, i, Z):
-    """The loss of every row, summed over the factors that i teaches."""
-    total = np.zeros(len(Z))
-    weights = task.weights_of_loss
-    for f, part in enumerate(task.parts):
-        if is_taught(task, i, part):
-            wrong = Z[:, part] != task.Y[i, part]
-            total += weights.joint[f] * wrong.any(axis=1)
-            total += weights.first[f] * wrong[:, 0]
-            if len(part) == 2:
-                total += weights.second[f] * wrong[:, 1]
-    return total
-
-
-def true_indicators(task):
-    """U(y_i) of every example; 0 in factors that it does not teach."""
-    return np.array(
-        [taught_indicators(task, i, y[None])[0] for i, y in enumerate(task.Y)]
-    )
-
-
-def optimum(task):
-    """The least value of the primal, its constraints written out, by SLSQP."""
-    Z = label_sets(task.factors)
-    n, (_, d), q = len(task.Y), task.X.shape, task.factors.n_cells
-    true = true_indicators(task)
-    rows, losses = [], []
-    for i in range(n):  # <w, phi(x_i) (U(y_i) - U(z))> + slack_i >= loss_i(z)
-        for z in np.unique(taught_indicators(task, i, Z), axis=0):
-            rows.append(np.append(np.outer(task.X[i], true[i] - z), np.eye(n)[i]))
-        _, first = np.unique(taught_indicators(task, i, Z), axis=0, return_index=True)
-        losses += taught_losses(task, i, Z)[first].tolist()
-    constraints, losses = np.array(rows), np.array(losses)
-    is_weight = np.arange(d * q + n) < d * q
-    found = optimize.minimize(
-        lambda x: 0.5 * x[is_weight] @ x[is_weight] + task.C * x[~is_weight].sum(),
-        np.append(np.zeros(d * q), np.full(n, losses.max())),
-        jac=lambda x: np.where(is_weight, x, task.C),
-        constraints={
-            "type": "ineq",
-            "fun": lambda x: constraints @ x - losses,
-            "jac": lambda x: constraints,
-        },
-        method="SLSQP",
-        options={"ftol": 1e-10, "maxiter": 500},
-    )
-    assert found.success
-    return found.fun
-
-
-def primal_and_dual(task, A):
-    """Both objectives at the dual variables A, from scratch."""
-    Z = label_sets(task.factors)
-    scores = task.kernel @ A
-    primal = dual = 0.5 * (A * scores).sum()
-    dual = -dual
-    mu = task.C * true_indicators(task) - A
-    for i, own in enumerate(true_indicators(task)):
-        cells, losses = taught_indicators(task, i, Z), taught_losses(task, i, Z)
-        primal += task.C * ((losses + cells @ scores[i]).max() - own @ scores[i])
-        # the loss is linear in the cells: its weights follow from all label sets
-        of_cells = np.linalg.lstsq(cells, losses, rcond=None)[0]
-        dual += of_cells @ mu[i]
-    return primal, dual
-
-
-CASES = [
-    pytest.param(PATH, [2, 2, 2], id="path"),
-    pytest.param(PATH, [2, 3, 1], id="path, other numbers of values"),
-    pytest.param(PAIR, [2, 2, 3], id="pair"),
-    pytest.param(LabelGraph(3, []), [2, 3, 2], id="no edges"),
-]
-
-
-@st.composite
-def tasks(draw, kinds):
-    """A task on any factor graph, any labels hidden, with or without node factors."""
-    factors = draw(
-        factor_graphs(st.sampled_from(kinds), max_labels=4, extra_unary=True)
-    )
-    rng = np.random.default_rng(draw(seeds))
-    n = draw(st.integers(1, 6))
-    Y = rng.integers(factors.n_values, size=(n, factors.n_labels))
-    Y[rng.random(Y.shape) < draw(st.sampled_from([0.2, 0.5, 0.8, 1.0]))] = -1
-    X = rng.normal(size=(n, 3))
-    if draw(st.booleans()):
-        X = np.round(X)  # ties, zero rows
-    loss = draw(st.sampled_from(["edge", "hamming"]))
-    C = draw(st.sampled_from([0.01, 0.5, 10.0]))
-    return Task(factors, loss, X, Y.astype(np.int32), C)
-
-
-# --- the optimum and its certificate -----------------------------------------------
-
-
-@pytest.mark.parametrize("loss", ["edge", "hamming"])
-@pytest.mark.parametrize(("graph", "n_values"), CASES)
-def test_the_optimum_on_forests_is_that_of_a_general_purpose_solver(
-    graph, n_values, loss
-):
-    task = make_task(graph, n_values, loss=loss)
-    found = task.solve(tol=1e-6, max_iter=5000)
-    assert found.converged
-    assert_allclose(found.dual_objective, optimum(task), rtol=1e-5)
-
-
-@pytest.mark.parametrize("loss", ["edge", "hamming"])
-@pytest.mark.parametrize("seed", range(2))
-def test_the_optimum_on_a_cycle_lies_between_the_objectives_found(loss, seed):
-    task = make_task(TRIANGLE, [2, 2, 2], loss=loss, seed=seed, n=5)
-    found = task.solve(tol=1e-3, max_iter=3000)
-    best = optimum(task)
-    assert found.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(found.dual_objective, best, rtol=5e-3)
-    assert found.dual_objective + found.gap >= best * (1 - 1e-6)
-
-
-@given(tasks(FORESTS), st.integers(1, 20))
-@settings(deadline=None, max_examples=60)
-def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, max_iter):
-    found = task.solve(tol=1e-3, max_iter=max_iter)
-    primal, dual = primal_and_dual(task, found.weights)
-    scale = 1e-7 * (1.0 + abs(primal))
-    assert_allclose(found.dual_objective, dual, rtol=1e-6, atol=scale)
-    assert_allclose(found.gap, primal - dual, rtol=1e-6, atol=scale)
-
-
-@given(tasks([random_graph]), st.integers(1, 10))
-@settings(deadline=None, max_examples=40)
-def test_the_gap_on_cycles_is_never_too_small(task, max_iter):
-    found = task.solve(tol=1e-3, max_iter=max_iter)
-    primal, dual = primal_and_dual(task, found.weights)
-    scale = 1e-7 * (1.0 + abs(primal))
-    assert_allclose(found.dual_objective, dual, rtol=1e-6, atol=scale)
-    assert found.gap >= primal - dual - scale
-
-
-@given(tasks([*FORESTS, random_graph]), st.integers(1, 10))
-@settings(deadline=None, max_examples=60)
-def test_an_example_moves_the_factors_it_teaches_and_no_others(task, max_iter):
-    A = task.solve(tol=1e-3, max_iter=max_iter).weights
-    n_cells = task.factors.arrays.factor["n_cells"]
-    for i, row in enumerate(A):
-        mu = np.split(task.C * true_indicators(task)[i] - row, np.cumsum(n_cells)[:-1])
-        shares = {}  # of every label's values, as each of its factors says
-        for part, table in zip(task.parts, mu, strict=True):
-            if not is_taught(task, i, part):
-                assert not table.any()
-                continue
-            table = table.reshape(task.factors.n_values[part])
-            assert table.min() >= -1e-9 * task.C
-            assert_allclose(table.sum(), task.C, rtol=1e-9)
-            for axis, j in enumerate(part):
-                other = tuple(k for k in range(table.ndim) if k != axis)
-                shares.setdefault(j, []).append(table.sum(axis=other))
-        for found in shares.values():
-            assert_allclose(found, np.tile(found[0], (len(found), 1)), atol=1e-9)
-
-
-@pytest.mark.parametrize("graph", [PATH, TRIANGLE])
-def test_all_forms_walk_the_same_iterates(graph):
-    task = make_task(graph, [2, 3, 2], n=9)
-    found = {
-        form: task.solve(form, tol=1e-9, max_iter=7)
-        for form in (KernelForm, DenseForm, SparseForm)
-    }
-    W = task.X.T @ found[KernelForm].weights
-    for form in (DenseForm, SparseForm):
-        assert_allclose(found[form].weights, W, atol=1e-9)
-        assert_allclose(found[form].gap, found[KernelForm].gap, rtol=1e-6)
-
-
-def test_independent_labels_are_svms_of_the_examples_that_have_them():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    Y = (X @ rng.normal(size=(3, 4)) + rng.normal(size=(60, 4)) > 0).astype(float)
-    Y[rng.random(Y.shape) < 0.4] = np.nan
-    model = MMCRFClassifier(
-        graph="independent", C=0.5, tol=1e-7, max_iter=5000, random_state=0
-    )
-    found = model.fit(X, Y).decision_function(X)
-    for j, y in enumerate(Y.T):
-        known = ~np.isnan(y)
-        svm = LinearSVC(C=1.0, loss="hinge", tol=1e-10, max_iter=10**6, random_state=0)
-        expected = svm.fit(X[known], y[known]).decision_function(X)
-        assert_allclose(found[:, j], expected, atol=5e-3)
-
-
-@given(tasks([*FORESTS, random_graph]))
-@settings(deadline=None, max_examples=30)
-def test_the_hamming_loss_counts_the_wrong_labels_among_the_observed(task):
-    everyone = np.arange(task.factors.n_labels)
-    factors = FactorGraph(task.factors.graph, task.factors.n_values, everyone)
-    task = task._replace(factors=factors, loss="hamming")
-    Z = label_sets(factors)
-    for i, y in enumerate(task.Y):
-        expected = ((y != Z) & (y >= 0)).sum(axis=1)
-        assert_allclose(taught_losses(task, i, Z), expected)
-
-
-# --- estimators --------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -347,6 +64,9 @@ def same_model(one, other):
     assert_array_equal(one.coef_, other.coef_)
     assert_array_equal(one.intercept_, other.intercept_)
     assert_array_equal(one.duality_gap_, other.duality_gap_)
+
+
+# --- labels written in every way -----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -391,30 +111,31 @@ def test_however_a_missing_label_is_written_the_model_is_the_same(circle, write)
 
 
 @pytest.mark.parametrize("missing_label", [-1, -1.0, 7, "?", pd.NA, np.nan], ids=repr)
-def test_a_value_can_be_told_to_mean_missing(circle, missing_label):
+def test_missing_label_names_the_value_that_means_missing(circle, missing_label):
     X, Y, hidden = circle
     written = np.where(hidden, missing_label, Y.astype(object))
-    found = small_ensemble(missing_label=missing_label).fit(X, written)
-    same_model(found, small_ensemble().fit(X, with_nan(Y, hidden)))
+    fitted = small_ensemble(missing_label=missing_label).fit(X, written)
+    same_model(fitted, small_ensemble().fit(X, with_nan(Y, hidden)))
 
 
-def test_a_value_that_means_missing_adds_to_the_others():
+def test_missing_label_is_missing_besides_none_and_nan():
     Y = pd.DataFrame({"a": [0, -1, None, 1]}, dtype="Int64")
     codes, coding = read_labels(Y, allow_missing=True, missing_label=-1)
     assert codes[:, 0].tolist() == [0, -1, -1, 1]
     assert coding.classes[0].tolist() == [0, 1]
 
 
-def test_only_one_value_can_be_told_to_mean_missing():
+def test_missing_label_can_be_one_value_only():
     with pytest.raises(ValueError, match=r"the one number or string .* got \[-1, 9\]"):
         read_labels([[0, 1], [-1, 1]], allow_missing=True, missing_label=[-1, 9])
 
 
+# --- what is learned -----------------------------------------------------------------
+
+
 @pytest.mark.parametrize("graph", ["random_tree", "chow_liu", TRIANGLE, "independent"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_what_stands_in_the_place_of_a_missing_label_does_not_matter(
-    circle, graph, kernel
-):
+def test_the_value_behind_a_masked_label_does_not_matter(circle, graph, kernel):
     X, Y, hidden = circle
     Y, hidden = Y[:, :3], hidden[:, :3]
     scores = []
@@ -432,10 +153,10 @@ def test_an_example_without_any_label_changes_nothing(circle):
     some = ~hidden.all(axis=1)
     assert not some.all()
     params = {"graph": [(0, 1), (1, 2), (2, 3)], "tol": 1e-6, "max_iter": 5000}
-    found = MMCRFClassifier(**params, random_state=0).fit(X, Y)
+    fitted = MMCRFClassifier(**params, random_state=0).fit(X, Y)
     expected = MMCRFClassifier(**params, random_state=0).fit(X[some], Y[some])
-    assert_allclose(found.dual_objective_, expected.dual_objective_, rtol=1e-5)
-    difference = found.decision_function(X) - expected.decision_function(X)
+    assert_allclose(fitted.dual_objective_, expected.dual_objective_, rtol=1e-5)
+    difference = fitted.decision_function(X) - expected.decision_function(X)
     assert_allclose(difference, 0.0, atol=0.02)
 
 
@@ -456,6 +177,22 @@ def test_messages_name_the_example_and_not_its_place_among_the_observed():
         read_labels([[np.nan], [1.0], [0.5]], allow_missing=True)
 
 
+def test_independent_labels_are_svms_of_the_examples_that_have_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = (X @ rng.normal(size=(3, 4)) + rng.normal(size=(60, 4)) > 0).astype(float)
+    Y[rng.random(Y.shape) < 0.4] = np.nan
+    model = MMCRFClassifier(
+        graph="independent", C=0.5, tol=1e-7, max_iter=5000, random_state=0
+    )
+    decisions = model.fit(X, Y).decision_function(X)
+    for j, y in enumerate(Y.T):
+        known = ~np.isnan(y)
+        svm = LinearSVC(C=1.0, loss="hinge", tol=1e-10, max_iter=10**6, random_state=0)
+        expected = svm.fit(X[known], y[known]).decision_function(X)
+        assert_allclose(decisions[:, j], expected, atol=5e-3)
+
+
 def test_labels_observed_one_per_example_are_learned_as_if_independent():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 5))
@@ -474,13 +211,13 @@ def test_labels_observed_one_per_example_are_learned_as_if_independent():
     assert ((predicted == Y[200:]).mean(axis=0) > 0.8).all()
 
 
-def test_every_observed_label_is_learned_from_whatever_the_graph():
+def test_a_label_is_learned_where_its_neighbours_are_not_observed():
     X = np.linspace(-1, 1, 20)[:, None]
     Y = np.full((20, 2), np.nan)
     Y[::2, 0] = X[::2, 0] > 0
     Y[1::2, 1] = X[1::2, 0] < 0
-    found = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0).fit(X, Y).predict(X)
-    assert_array_equal(found, np.hstack([X > 0, X < 0]))
+    fitted = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0).fit(X, Y)
+    assert_array_equal(fitted.predict(X), np.hstack([X > 0, X < 0]))
 
 
 def test_a_vector_may_have_missing_labels_too(circle):
@@ -489,15 +226,15 @@ def test_a_vector_may_have_missing_labels_too(circle):
     known = ~hidden[:, 0]
     partly = np.where(known, y, None)
     params = {"C": 1.0, "tol": 1e-6, "max_iter": 5000, "random_state": 0}
-    found = MMCRFClassifier(**params).fit(X, partly)
+    fitted = MMCRFClassifier(**params).fit(X, partly)
     expected = MMCRFClassifier(**params).fit(X[known], y[known])
-    assert found.classes_.tolist() == ["high", "low", "mid"]
-    assert found.predict(X).shape == (60,)
-    difference = found.decision_function(X) - expected.decision_function(X)
+    assert fitted.classes_.tolist() == ["high", "low", "mid"]
+    assert fitted.predict(X).shape == (60,)
+    difference = fitted.decision_function(X) - expected.decision_function(X)
     assert_allclose(difference, 0.0, atol=0.02)
 
 
-def test_a_label_with_one_observed_value_has_it_always(circle):
+def test_a_label_with_one_observed_value_is_always_predicted_to_have_it(circle):
     X, Y, hidden = circle
     Y = with_nan(Y, hidden)
     Y[:, 1] = np.where(hidden[:, 1], np.nan, 1)
@@ -516,6 +253,9 @@ def test_predictions_have_no_missing_labels_and_the_type_of_the_observed(circle)
     assert set(np.unique(predicted)) <= {0, 1}
     listed = np.where(hidden, None, Y).tolist()
     assert small_ensemble().fit(X, listed).predict(X).dtype == Y.dtype
+
+
+# --- life as an estimator ------------------------------------------------------------
 
 
 def test_a_second_fit_forgets_that_labels_were_missing(circle):
@@ -557,32 +297,32 @@ def test_a_search_over_parameters_works_with_a_measure_of_observed_labels(circle
     assert search.fit(X, with_nan(Y, hidden)).best_score_ > 0.5
 
 
-# --- what looks at a model or at labels --------------------------------------------
+# --- diagnostics, pictures and measures ----------------------------------------------
 
 
 def test_explanations_add_up_with_factors_of_single_labels(circle):
     X, Y, hidden = circle
     model = small_ensemble().fit(X, with_nan(Y, hidden))
-    for found in explain(model, X[0]).labels:
-        assert [part.other for part in found.contributions].count(None) == 1
-        total = sum(part.difference for part in found.contributions)
-        assert_allclose(total, found.margin)
-        assert found.margin >= -1e-9
+    for label in explain(model, X[0]).labels:
+        assert [each.other for each in label.contributions].count(None) == 1
+        total = sum(each.difference for each in label.contributions)
+        assert_allclose(total, label.margin)
+        assert label.margin >= -1e-9
 
 
 def test_both_sides_of_theorem_1_agree_with_factors_of_single_labels(circle):
     X, Y, hidden = circle
     model = small_ensemble().fit(X, np.ma.masked_array(Y, hidden))
-    found = reconstruction_gap(model, X, Y)
-    assert_allclose(found.gap, found.variance, rtol=1e-9)
+    theorem = reconstruction_gap(model, X, Y)
+    assert_allclose(theorem.gap, theorem.variance, rtol=1e-9)
 
 
 def test_couplings_are_those_of_the_edges_only(circle):
     X, Y, hidden = circle
     model = small_ensemble().fit(X, np.ma.masked_array(Y, hidden))
-    found = edge_couplings(model, X, Y)
-    assert_array_equal(found.edges, model.consensus_graph_.edges)
-    assert len(found.strength) == model.consensus_graph_.n_edges
+    couplings = edge_couplings(model, X, Y)
+    assert_array_equal(couplings.edges, model.consensus_graph_.edges)
+    assert len(couplings.strength) == model.consensus_graph_.n_edges
 
 
 def test_theorem_1_is_refused_where_labels_are_missing(circle):
@@ -605,8 +345,8 @@ def test_frequencies_and_couplings_are_of_the_labels_that_are_known(circle):
     counts = np.rint(shares * n).astype(int)
     same = (np.arange(n)[:, None] < counts).astype(int)
     expected = edge_couplings(model, X, same)
-    found = edge_couplings(model, X, with_nan(Y, hidden))
-    assert_allclose(found.strength, expected.strength)
+    couplings = edge_couplings(model, X, with_nan(Y, hidden))
+    assert_allclose(couplings.strength, expected.strength)
     # and so does the value that the model was told means missing
     told = small_ensemble(missing_label=-1).fit(X, coded)
     assert_allclose(edge_couplings(told, X, coded).strength, expected.strength)
@@ -651,7 +391,7 @@ def test_score_refuses_labels_that_are_missing(circle):
         model.score(X, np.where(hidden, -1, Y))
 
 
-# --- mutual information ------------------------------------------------------------
+# --- mutual information --------------------------------------------------------------
 
 
 @given(seeds, st.integers(2, 5))
@@ -660,10 +400,10 @@ def test_mutual_information_is_that_of_the_rows_with_both_labels(seed, n_labels)
     rng = np.random.default_rng(seed)
     Y = rng.integers(0, [2, 3, 2, 4, 1][:n_labels], size=(12, n_labels))
     Y[rng.random(Y.shape) < rng.choice([0.1, 0.5, 0.9])] = -1
-    found = mutual_information(Y)
+    information = mutual_information(Y)
     for a in range(n_labels):
         for b in range(n_labels):
             both = (Y[:, a] >= 0) & (Y[:, b] >= 0)
             expected = mutual_info_score(Y[both, a], Y[both, b]) if both.any() else 0.0
-            assert_allclose(found[a, b], expected, atol=1e-12)
+            assert_allclose(information[a, b], expected, atol=1e-12)
     assert chow_liu_tree(Y).n_edges == n_labels - 1

@@ -28,7 +28,7 @@ def test_a_bar_is_shown_on_a_terminal(monkeypatch):
     assert "counting" in sys.stderr.getvalue()
 
 
-def test_items_come_without_rich_too(monkeypatch):
+def test_without_rich_items_come_and_nothing_is_shown(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setitem(sys.modules, "rich", None)
     assert list(track(range(3), 3, "counting", verbose=True)) == [0, 1, 2]

@@ -17,10 +17,11 @@ pytest.importorskip("typer")
 import spanforest.datasets
 from spanforest.cli import _reproduce, main
 from spanforest.datasets import Dataset, load_dataset, make_circle
-from spanforest.paper import MEASURES, RowFile, _run
+from spanforest.metrics import MEASURES
+from spanforest.paper import RowFile, _run
 from spanforest.paper._methods import LEARNERS
-from spanforest.paper._paper import TABLE_2
 from spanforest.paper._protocols import PROTOCOLS
+from spanforest.paper._published import TABLE_2
 
 
 @pytest.fixture
@@ -51,13 +52,13 @@ def small_circles(monkeypatch):
 
 @pytest.fixture
 def no_figures(monkeypatch):
-    """Drawing takes longer than all the rest."""
+    """Draw nothing: that takes longer than all the rest."""
     monkeypatch.setattr(_reproduce, "_figures", lambda *_: iter(()))
 
 
 @pytest.fixture
 def fits(monkeypatch):
-    """Names of the learners that are fitted from now on."""
+    """Log the names of the learners that are fitted from now on."""
     names = []
 
     def wrap(name, make):
@@ -74,7 +75,7 @@ def fits(monkeypatch):
 
 @pytest.fixture
 def reproduce(tmp_path, capsys):
-    """Run the command; gives exit code, stdout and the lines of stderr."""
+    """Run the command; return exit code, stdout and the lines of stderr."""
 
     def call(*args, out=tmp_path / "results"):
         code = main(["reproduce", "--out", str(out), *args])
@@ -132,7 +133,7 @@ def test_tables_hold_the_means_of_the_rows(
         assert row["n_trees"] == (3 if row["method"] == "mam" else None)
 
 
-def test_a_second_run_repeats_nothing_and_says_the_same(
+def test_a_second_run_repeats_nothing_and_prints_the_same(
     reproduce, small_circles, no_figures, fits, tmp_path
 ):
     first = reproduce(*SMALL)
@@ -146,7 +147,7 @@ def test_a_second_run_repeats_nothing_and_says_the_same(
 
 
 def cells_in(path):
-    """Data sets and methods that a table has numbers for."""
+    """Return the data sets and methods for which a table has numbers."""
     with open(path, newline="") as file:
         return {
             (line["dataset"], line["method"])
@@ -245,8 +246,8 @@ def test_tables_hold_no_result_of_other_candidates(
 
     reproduce("--datasets", "circle10", *common, "mtl,svm")
 
-    found = cells_in(tmp_path / "results" / "table2.csv")
-    assert found == {("circle10", "mtl"), ("circle10", "svm")}
+    cells = cells_in(tmp_path / "results" / "table2.csv")
+    assert cells == {("circle10", "mtl"), ("circle10", "svm")}
 
 
 def test_a_second_run_in_the_same_folder_is_refused_in_one_line(
@@ -300,7 +301,7 @@ def test_ctrl_c_while_figures_are_written_leaves_whole_files(
     assert (out / "figure0-quick.svg").read_text() == "old"
 
 
-def test_names_may_be_written_as_one_likes(
+def test_names_may_have_spaces_capitals_and_duplicates(
     reproduce, small_circles, no_figures, fits, tmp_path
 ):
     code, _, errors = reproduce(
@@ -314,7 +315,7 @@ def test_names_may_be_written_as_one_likes(
     }
 
 
-def test_what_is_missing_is_said_and_the_others_are_done(
+def test_a_missing_data_set_is_named_and_the_others_are_run(
     reproduce, small_circles, no_figures, tmp_path
 ):
     empty = tmp_path / "empty"
@@ -350,7 +351,7 @@ def test_without_any_data_set_nothing_is_written(reproduce, small_circles, tmp_p
     code, said, errors = reproduce("--datasets", "cal500,fingerprint")
     assert (code, said) == (1, "")
     assert [line.split()[0] for line in errors] == ["spanforest:"] * 3
-    assert "none of the data sets" in errors[-1]
+    assert errors[-1] == "spanforest: no data set was found."
     assert not (tmp_path / "results").exists()
 
 
@@ -361,8 +362,8 @@ def test_without_any_data_set_nothing_is_written(reproduce, small_circles, tmp_p
         (("--methods", "svm,lstm"), r"svm, bagging, .*; got 'lstm'\. See"),
         (("--methods", "forest"), "protocol 'paper' .*; got 'forest'"),
         (("--protocol", "fast"), "'fast' is not one of"),
-        (("--methods", " , "), "names with commas"),
-        (("--datasets", ""), "names with commas"),
+        (("--methods", " , "), "names, separated by commas; got ' , '"),
+        (("--datasets", ""), "names, separated by commas; got ''"),
         (("--trees", "0"), "--trees"),
         (("--folds", "1"), "--folds"),
         (("--jobs", "0"), "--jobs"),
@@ -397,7 +398,7 @@ def test_usage_is_checked_before_any_data_set_is_read(reproduce, monkeypatch):
     assert reproduce("--datasets", "emotions,mnist")[0] == 2
 
 
-def test_a_folder_that_cannot_be_written_is_found_out_before_the_work(
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(
     reproduce, small_circles, fits, tmp_path
 ):
     (tmp_path / "file").write_text("")
@@ -420,7 +421,7 @@ def test_a_broken_line_is_named_and_nothing_is_changed(
     assert path.read_text() == '{"kind": "fold"}\nbroken\n{"kind": "choice"}\n'
 
 
-def test_failures_are_said_and_tried_again_on_request(
+def test_failures_are_printed_and_tried_again_on_request(
     reproduce, small_circles, no_figures, monkeypatch
 ):
     def fail(*_):
@@ -517,8 +518,8 @@ def test_some_methods_are_ranked_among_themselves_without_another_run(
 
 
 def living_processes(session):
-    """Processes of a session, those that only wait to be collected left out."""
-    found = []
+    """Return the processes of a session, without zombies."""
+    living = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             # behind the name, which may hold anything: state, parent, group, session
@@ -526,8 +527,8 @@ def living_processes(session):
         except OSError:  # gone meanwhile
             continue
         if int(of_session) == session and state != "Z":
-            found.append(int(path.parent.name))
-    return found
+            living.append(int(path.parent.name))
+    return living
 
 
 def ignores_interrupts(pid):
@@ -536,7 +537,7 @@ def ignores_interrupts(pid):
 
 
 def wait_for(condition, seconds):
-    """Give whether the condition came true in time."""
+    """Tell whether the condition came true in time."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

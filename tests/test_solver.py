@@ -1,268 +1,39 @@
-"""The solver against oracles that know nothing of it: plain NumPy over all label sets.
-
-The oracles build U(y), losses and kernels from their definitions, solve the paper's
-original dual (a variable per example and label set), and enumerate label sets for the
-primal. The solver's objectives must agree with them.
-"""
-
-from typing import NamedTuple
+"""The solver against oracles and known machines."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import optimize, sparse
+from scipy import optimize
 from sklearn.svm import LinearSVC
-from strategies import FORESTS, factor_graphs, random_graph, seeds
+from strategies import seeds
+from training_tasks import (
+    FOREST,
+    FORMS,
+    TREE,
+    TRIANGLE,
+    Task,
+    best_original_dual,
+    cyclic_tasks,
+    forest_tasks,
+    label_sets,
+    losses,
+    make_task,
+    original_dual,
+    primal_and_dual,
+    primal_value,
+)
 
 from spanforest import solver
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, random_spanning_tree
-from spanforest.losses import find_loss
 from spanforest.solver import (
     Acceleration,
-    DenseForm,
     KernelForm,
     Pace,
-    Problem,
-    SparseForm,
-    linear_form,
-    solve,
+    solve_path,
 )
-
-TREE = LabelGraph(3, [(0, 1), (1, 2)])
-FOREST = LabelGraph(3, [(0, 2)])
-TRIANGLE = LabelGraph(3, [(0, 1), (1, 2), (0, 2)])
-
-
-# --- problems and oracles ----------------------------------------------------------
-
-
-class Task(NamedTuple):
-    """A problem with its features, in terms the oracles understand."""
-
-    factors: FactorGraph
-    loss: str
-    X: np.ndarray
-    Y: np.ndarray
-    C: float
-    fit_intercept: bool = False
-
-    @property
-    def features(self):
-        """phi(x): the features, with the constant one where there is an intercept."""
-        ones = np.ones((len(self.X), int(self.fit_intercept)))
-        return np.hstack([self.X, ones])
-
-    @property
-    def kernel(self):
-        return self.features @ self.features.T
-
-    @property
-    def problem(self):
-        ends = self.factors.arrays.factor
-        loss = find_loss(self.loss)(ends["first"], ends["second"])
-        return Problem(self.factors, loss, self.Y.astype(np.int32), self.C)
-
-    def solve(self, form=linear_form, seed=0, **options):
-        data = self.X @ self.X.T if form is KernelForm else self.X
-        if form is SparseForm:
-            data = sparse.csr_array(data)
-        fresh = form(data, self.problem.coordinates, self.fit_intercept)
-        return solve(fresh, self.problem, np.random.default_rng(seed), **options)
-
-
-def make_task(graph, n_values, *, seed=0, n=8, loss="edge", C=1.0, intercept=False):
-    """A noisy problem: labels follow a linear rule on three of four examples."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3))
-    rule = X @ rng.normal(size=(3, len(n_values)))
-    ranks = rule.argsort(axis=0).argsort(axis=0)
-    Y = ranks * np.array(n_values) // n
-    noise = rng.integers(n_values, size=Y.shape)
-    Y = np.where(rng.random((n, 1)) < 0.25, noise, Y)
-    return Task(FactorGraph(graph, n_values), loss, X, Y, C, intercept)
-
-
-def label_sets(factors):
-    return np.array(list(np.ndindex(*factors.n_values)))
-
-
-def indicators(factors, Y):
-    """U(y) of every row, written cell by cell."""
-    columns = []
-    for u, v in factors.graph.edges:
-        for a in range(factors.n_values[u]):
-            for b in range(factors.n_values[v]):
-                columns.append((Y[:, u] == a) & (Y[:, v] == b))
-    for j in factors.unary_labels:
-        columns += [Y[:, j] == a for a in range(factors.n_values[j])]
-    return np.array(columns, dtype=float).T
-
-
-def losses(task, Z):
-    """loss(y_i, z) of every example and row of Z, by counting."""
-    wrong = task.Y[:, None] != Z[None]
-    if task.loss == "hamming":
-        return wrong.sum(axis=2).astype(float)
-    u, v = task.factors.graph.edges.T
-    pairs = (wrong[..., u] | wrong[..., v]).sum(axis=2)
-    return pairs + wrong[..., task.factors.unary_labels].sum(axis=2).astype(float)
-
-
-def loss_cells(task):
-    """The loss of every example and cell: label sets of one factor at a time."""
-    factors = task.factors
-    n_factors = np.zeros(factors.n_labels)
-    for j in [*factors.graph.edges.ravel(), *factors.unary_labels]:
-        n_factors[j] += 1
-    columns = []
-    parts = [*factors.graph.edges.tolist(), *([j] for j in factors.unary_labels)]
-    for part in parts:
-        for values in np.ndindex(*factors.n_values[part]):
-            wrong = task.Y[:, part] != values
-            if task.loss == "edge":
-                columns.append(wrong.any(axis=1))
-            else:
-                columns.append((wrong / n_factors[part]).sum(axis=1))
-    return np.array(columns, dtype=float).T
-
-
-def primal_value(task, scores, squared_norm):
-    """1/2 |w|^2 + C sum_i xi_i, the slacks by enumeration (equation soft_margin)."""
-    Z = label_sets(task.factors)
-    all_scores = scores @ indicators(task.factors, Z).T
-    own = (scores * indicators(task.factors, task.Y)).sum(axis=1)
-    slack = (losses(task, Z) + all_scores).max(axis=1) - own
-    return 0.5 * squared_norm + task.C * slack.sum()
-
-
-def primal_and_dual(task, A):
-    """Both objectives at the dual coefficients A, from scratch."""
-    scores = task.kernel @ A
-    squared_norm = (A * scores).sum()
-    mu = task.C * indicators(task.factors, task.Y) - A
-    dual = (loss_cells(task) * mu).sum() - 0.5 * squared_norm
-    return primal_value(task, scores, squared_norm), dual
-
-
-def original_dual(task):
-    """The paper's dual (orig_dual): losses (n, n_sets) and Psi with K = Psi Psi^T.
-
-    Row (i, y) of Psi is phi(x_i, y_i) - phi(x_i, y), the features written out.
-    """
-    Z = label_sets(task.factors)
-    moved = (
-        indicators(task.factors, task.Y)[:, None] - indicators(task.factors, Z)[None]
-    )
-    Psi = np.einsum("id,iyc->iydc", task.features, moved)
-    return losses(task, Z), Psi.reshape(len(task.Y) * len(Z), -1)
-
-
-def onto_capped_simplex(rows, C):
-    """The nearest points with non-negative entries and row sums of at most C."""
-    clipped = np.maximum(rows, 0.0)
-    falling = -np.sort(-rows, axis=1)
-    excess = (np.cumsum(falling, axis=1) - C) / np.arange(1, rows.shape[1] + 1)
-    last = (falling > excess).sum(axis=1) - 1
-    shift = excess[np.arange(len(rows)), last]
-    on_face = np.maximum(rows - shift[:, None], 0.0)
-    return np.where(clipped.sum(axis=1, keepdims=True) > C, on_face, clipped)
-
-
-def best_original_dual(task, rtol=1e-6, max_iter=50_000):
-    """The optimum of the original dual, by accelerated projected gradient.
-
-    Stops when primal minus dual is `rtol` of the dual, so the value is proven.
-    """
-    loss, Psi = original_dual(task)
-    joint = Psi @ Psi.T
-    step = 1.0 / max(np.linalg.eigvalsh(joint)[-1], 1e-12)
-    alpha = ahead = np.zeros_like(loss)
-    momentum = 1.0
-    for iteration in range(max_iter):
-        slope = loss - (joint @ ahead.ravel()).reshape(loss.shape)
-        new = onto_capped_simplex(ahead + step * slope, task.C)
-        if ((new - ahead) * (new - alpha)).sum() < 0:  # momentum points the wrong way
-            momentum = 1.0
-        faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-        ahead = new + (momentum - 1.0) / faster * (new - alpha)
-        alpha, momentum = new, faster
-        if iteration % 50 == 0:
-            w = Psi.T @ alpha.ravel()
-            dual = (loss * alpha).sum() - 0.5 * w @ w
-            slack = (loss - (Psi @ w).reshape(loss.shape)).max(axis=1)
-            if 0.5 * w @ w + task.C * slack.sum() - dual <= rtol * dual:
-                return dual
-    raise AssertionError("the oracle did not converge")
-
-
-def dual_coefficients(task, form, found):
-    """A of a solution; the linear forms keep W = phi(X)^T A, from which it follows.
-
-    Only where the examples' features are independent: see `independent_features`.
-    """
-    if form is KernelForm:
-        return found.weights
-    W = found.weights
-    if task.fit_intercept:
-        W = np.vstack([W, found.intercept])
-    return np.linalg.pinv(task.features.T) @ W
-
-
-def independent_features(task):
-    singular = np.linalg.svd(task.features, compute_uv=False)
-    return len(singular) == len(task.X) and singular[-1] > 0.05 * singular[0]
-
-
-def marginals(task, A):
-    return task.C * indicators(task.factors, task.Y) - A
-
-
-def tables(factors, row):
-    """Split a row of cells into one table per factor: ((labels), table)."""
-    start = 0
-    for u, v in factors.graph.edges.tolist():
-        shape = factors.n_values[u], factors.n_values[v]
-        stop = start + shape[0] * shape[1]
-        yield (u, v), row[start:stop].reshape(shape)
-        start = stop
-    for j in factors.unary_labels.tolist():
-        stop = start + factors.n_values[j]
-        yield (j,), row[start:stop]
-        start = stop
-
-
-@st.composite
-def tasks(draw, kinds=FORESTS, max_labels=4, n_max=8):
-    """A task on any factor graph, with degenerate examples among the others."""
-    factors = draw(
-        factor_graphs(st.sampled_from(kinds), max_labels=max_labels, extra_unary=True)
-    )
-    rng = np.random.default_rng(draw(seeds))
-    n = draw(st.integers(1, n_max))
-    X = rng.normal(size=(n, draw(st.sampled_from([1, 3, 2 * n_max]))))
-    if draw(st.booleans()):
-        X = np.round(X)  # ties, zero rows
-    if n > 1 and draw(st.booleans()):
-        X[0] = X[-1]
-    Y = rng.integers(factors.n_values, size=(n, factors.n_labels))
-    return Task(
-        factors,
-        draw(st.sampled_from(["edge", "hamming"])),
-        X,
-        Y,
-        draw(st.sampled_from([0.01, 0.5, 10.0])),
-        draw(st.booleans()),
-    )
-
-
-forest_tasks = tasks()
-cyclic_tasks = tasks(kinds=[random_graph])
-FORMS = [KernelForm, DenseForm, SparseForm]
-any_form = st.sampled_from(FORMS)
-
 
 # --- the optimum -------------------------------------------------------------------
 
@@ -281,27 +52,27 @@ def test_the_dual_optimum_is_that_of_the_original_dual_over_all_label_sets(
     graph, n_values, loss, intercept
 ):
     task = make_task(graph, n_values, n=6, loss=loss, intercept=intercept)
-    found = task.solve(tol=1e-6, max_iter=5000)
-    assert found.converged
-    assert_allclose(found.dual_objective, best_original_dual(task), rtol=1e-5)
+    solution = task.solve(tol=1e-6, max_iter=5000)
+    assert solution.converged
+    assert_allclose(solution.dual_objective, best_original_dual(task), rtol=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_optimum_on_a_cycle_is_that_of_the_original_dual(loss, seed):
     task = make_task(TRIANGLE, [2, 2, 2], seed=seed, n=6, loss=loss, C=0.3)
-    found = task.solve(tol=1e-4, max_iter=2000)
+    solution = task.solve(tol=1e-4, max_iter=2000)
     best = best_original_dual(task)
-    assert found.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(found.dual_objective, best, rtol=5e-3)
-    assert found.dual_objective + found.gap >= best * (1 - 1e-6)
+    assert solution.dual_objective <= best * (1 + 1e-6)
+    assert_allclose(solution.dual_objective, best, rtol=5e-3)
+    assert solution.dual_objective + solution.gap >= best * (1 - 1e-6)
 
 
 def test_the_oracle_agrees_with_a_general_purpose_solver():
     task = make_task(TREE, [2, 2, 2], n=4)
     loss, Psi = original_dual(task)
     joint = Psi @ Psi.T
-    found = optimize.minimize(
+    solution = optimize.minimize(
         lambda alpha: 0.5 * alpha @ joint @ alpha - loss.ravel() @ alpha,
         np.zeros(loss.size),
         jac=lambda alpha: joint @ alpha - loss.ravel(),
@@ -314,254 +85,7 @@ def test_the_oracle_agrees_with_a_general_purpose_solver():
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    assert_allclose(-found.fun, best_original_dual(task), rtol=1e-5)
-
-
-# --- the certificate ---------------------------------------------------------------
-
-
-@given(forest_tasks, any_form, st.integers(1, 20))
-@settings(deadline=None, max_examples=100)
-def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, form, max_iter):
-    form = form if independent_features(task) else KernelForm
-    found = task.solve(form, tol=1e-3, max_iter=max_iter)
-    primal, dual = primal_and_dual(task, dual_coefficients(task, form, found))
-    scale = 1e-9 * (1.0 + abs(primal))
-    assert_allclose(found.dual_objective, dual, rtol=1e-6, atol=scale)
-    assert_allclose(found.gap, primal - dual, rtol=1e-6, atol=scale)
-
-
-@given(cyclic_tasks, any_form, st.integers(1, 5))
-@settings(deadline=None, max_examples=60)
-def test_primal_minus_dual_from_scratch_is_at_most_the_gap(task, form, max_iter):
-    form = form if independent_features(task) else KernelForm
-    found = task.solve(form, tol=1e-3, max_iter=max_iter)
-    primal, dual = primal_and_dual(task, dual_coefficients(task, form, found))
-    scale = 1e-9 * (1.0 + abs(primal))
-    assert_allclose(found.dual_objective, dual, rtol=1e-6, atol=scale)
-    assert primal - dual <= found.gap * (1 + 1e-6) + scale
-
-
-@given(forest_tasks, st.sampled_from([DenseForm, SparseForm]), st.integers(1, 20))
-@settings(deadline=None, max_examples=60)
-def test_the_weights_have_the_primal_objective_of_the_certificate(task, form, epochs):
-    found = task.solve(form, tol=1e-3, max_iter=epochs)
-    squared_norm = (found.weights**2).sum() + (found.intercept**2).sum()
-    scores = task.X @ found.weights + found.intercept
-    primal = primal_value(task, scores, squared_norm)
-    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-6, atol=1e-9)
-
-
-@given(st.one_of(forest_tasks, cyclic_tasks))
-@settings(deadline=None, max_examples=60)
-def test_scores_through_the_kernel_are_scores_of_explicit_weights(task):
-    """Lemma 1: <w, phi(x) (outer) U(y)> = sum_i K(x, x_i) <A_i, U(y)>."""
-    found = task.solve(KernelForm, max_iter=3)
-    mu = marginals(task, found.weights)
-    own = indicators(task.factors, task.Y)
-    w = np.einsum("id,ic->dc", task.features, task.C * own - mu)
-    Z = indicators(task.factors, label_sets(task.factors))
-
-    rng = np.random.default_rng(0)
-    fresh = rng.normal(size=(5, task.X.shape[1]))
-    phi = np.hstack([fresh, np.ones((5, int(task.fit_intercept)))])
-    explicit = np.einsum("nd,yc,dc->ny", phi, Z, w)
-    kernel = fresh @ task.X.T
-    through_kernel = (kernel @ found.weights + found.intercept) @ Z.T
-    assert_allclose(through_kernel, explicit, atol=1e-8 * (1 + np.abs(explicit).max()))
-
-
-@given(st.one_of(forest_tasks, cyclic_tasks), any_form)
-@settings(deadline=None, max_examples=60)
-def test_the_intercept_is_the_weight_of_a_constant_feature(task, form):
-    found = task.solve(form, max_iter=3)
-    if not task.fit_intercept:
-        assert_array_equal(found.intercept, 0.0)
-    else:
-        written_out = task._replace(X=task.features, fit_intercept=False)
-        A = dual_coefficients(task, KernelForm, task.solve(KernelForm, max_iter=3))
-        other = written_out.solve(KernelForm, max_iter=3)
-        if form is KernelForm:
-            assert_allclose(found.intercept, A.sum(axis=0), atol=1e-9 * (1 + task.C))
-        gaps = found.gap + other.gap  # two points near one optimum
-        assert abs(found.dual_objective - other.dual_objective) <= gaps + 1e-9
-
-
-@given(forest_tasks, any_form, st.integers(1, 20))
-@settings(deadline=None, max_examples=100)
-def test_marginals_lie_in_the_marginal_polytope_of_a_forest(task, form, max_iter):
-    form = form if independent_features(task) else KernelForm
-    found = task.solve(form, tol=1e-6, max_iter=max_iter)
-    mu = marginals(task, dual_coefficients(task, form, found))
-    atol = 1e-9 * task.C if form is KernelForm else 1e-6 * task.C
-    assert (mu >= -atol).all()
-    for row in mu:
-        seen = {}
-        for labels, table in tables(task.factors, row):
-            assert_allclose(table.sum(), task.C, atol=atol)
-            for axis, j in enumerate(labels):
-                other = tuple(a for a in range(len(labels)) if a != axis)
-                single = table.sum(axis=other)
-                assert_allclose(single, seen.setdefault(j, single), atol=atol)
-
-
-@given(cyclic_tasks)
-@settings(deadline=None, max_examples=30)
-def test_marginals_on_a_cycle_are_a_mixture_of_label_sets(task):
-    found = task.solve(KernelForm, max_iter=3)
-    Z = indicators(task.factors, label_sets(task.factors))
-    for row in marginals(task, found.weights) / task.C:
-        system = np.vstack([Z.T, np.ones(len(Z))])
-        _, residual = optimize.nnls(system, np.append(row, 1.0))
-        assert residual <= 1e-7
-
-
-# --- forms -------------------------------------------------------------------------
-
-
-N_EPOCHS = 8
-
-
-class Iterate(NamedTuple):
-    """What must not depend on the form."""
-
-    explicit: np.ndarray  # W, with the intercept's row
-    dual_objective: float
-    gaps: np.ndarray
-
-
-def iterate(form, graph, intercept, n=100):
-    task = make_task(graph, [2, 3, 2], n=n, intercept=intercept)
-    found = task.solve(form, tol=1e-12, max_iter=N_EPOCHS)
-    W = task.X.T @ found.weights if form is KernelForm else found.weights
-    W = np.vstack([W, found.intercept])
-    return Iterate(W, found.dual_objective, found.gaps)
-
-
-def assert_same_iterate(found, expected):
-    assert_allclose(found.explicit, expected.explicit, atol=1e-8)
-    assert_allclose(found.dual_objective, expected.dual_objective)
-    assert_allclose(found.gaps[-1], expected.gaps[-1], rtol=1e-6)
-
-
-@pytest.mark.parametrize("graph", [TREE, FOREST, TRIANGLE])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_all_forms_walk_the_same_iterates(graph, intercept):
-    kernel, dense, csr = (iterate(form, graph, intercept) for form in FORMS)
-    assert np.abs(kernel.explicit).max() > 0.1
-    assert_same_iterate(dense, kernel)
-    assert_same_iterate(csr, kernel)
-
-
-@pytest.mark.parametrize("form", [KernelForm, DenseForm])
-@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
-def test_block_sizes_do_not_change_the_iterates(graph, form, monkeypatch):
-    expected = iterate(form, graph, intercept=True)
-    for size in (1, 4, 7, 1000):
-        monkeypatch.setattr(solver, "BLOCK_SIZE", size)
-        assert_same_iterate(iterate(form, graph, intercept=True), expected)
-
-
-@given(forest_tasks)
-@settings(deadline=None, max_examples=30)
-def test_all_forms_reach_the_same_objective(task):
-    bounds = []
-    for form in FORMS:
-        found = task.solve(form, tol=1e-4, max_iter=1000)
-        slack = 1e-9 * (1.0 + abs(found.dual_objective))
-        bounds.append(
-            (found.dual_objective - slack, found.dual_objective + found.gap + slack)
-        )
-    lower, upper = np.array(bounds).T
-    assert lower.max() <= upper.min()  # every interval holds the one optimum
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_float32_data_end_at_a_gap_that_holds_in_float64(form):
-    exact = make_task(TREE, [2, 3, 2], n=60, intercept=True)
-    single = exact._replace(X=exact.X.astype(np.float32))
-    found = single.solve(form, tol=1e-2)
-    assert found.converged
-    assert found.weights.dtype == np.float64
-    best = exact.solve(KernelForm, tol=1e-4, max_iter=1000)
-    assert found.dual_objective <= best.dual_objective + best.gap
-    assert found.dual_objective + found.gap >= best.dual_objective
-    if form is KernelForm:
-        scores = single.X.astype(float) @ (single.X.T.astype(float) @ found.weights)
-        squared_norm = ((scores + found.intercept) * found.weights).sum()
-    else:
-        scores = single.X.astype(float) @ found.weights
-        squared_norm = (found.weights**2).sum() + (found.intercept**2).sum()
-    primal = primal_value(exact, scores + found.intercept, squared_norm)
-    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-5)
-
-
-def kernel_form_with_copy(task):
-    K = task.X @ task.X.T
-    copy = K.astype(np.float32)
-    return KernelForm(K, task.problem.coordinates, task.fit_intercept, copy)
-
-
-def test_products_of_a_rounded_kernel_end_at_the_gap_of_the_kernel_itself():
-    task = make_task(TREE, [2, 3, 2], n=60, intercept=True)
-    form = kernel_form_with_copy(task)
-    found = solve(form, task.problem, np.random.default_rng(0), tol=1e-2)
-    assert found.converged
-    assert form.multiplied is not form.data
-    K = form.data + 1.0
-    scores = K @ found.weights
-    primal = primal_value(task, scores, (scores * found.weights).sum())
-    assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-9)
-
-
-def test_products_become_exact_where_rounding_keeps_the_gap_open():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6, 8))  # independent rows: any labels can be learned
-    Y = rng.integers(2, size=(6, 3))
-    # at this price a violation of 1e-9 is much, and single precision has 1e-7
-    task = Task(FactorGraph(TREE, [2, 2, 2]), "edge", X, Y, C=1e6)
-    form = kernel_form_with_copy(task)
-    rng = np.random.default_rng(0)
-    found = solve(form, task.problem, rng, tol=1e-3, max_iter=5000)
-    assert found.converged
-    assert form.multiplied is form.data
-
-
-def test_a_path_over_a_rounded_kernel_has_true_gaps_also_after_it_became_exact():
-    task = make_task(TREE, [2, 2, 2], n=30, intercept=True)
-    form = kernel_form_with_copy(task)
-    K, factor = form.data + 1.0, 1.0
-    for C in (0.1, 10.0, 1e5):
-        form.restart(factor)
-        problem = task.problem._replace(C=C)
-        found = solve(form, problem, np.random.default_rng(0), tol=1e-3, max_iter=3000)
-        scores = K @ found.weights
-        squared_norm = (scores * found.weights).sum()
-        primal = primal_value(task._replace(C=C), scores, squared_norm)
-        assert_allclose(found.dual_objective + found.gap, primal, rtol=1e-6)
-        factor = 10.0
-
-
-def test_csr_matrices_are_as_good_as_csr_arrays():
-    task = make_task(TREE, [2, 2, 2], n=20)
-    expected = task.solve(SparseForm, max_iter=2)
-    for kind in (sparse.csr_array, sparse.csr_matrix):
-        form = linear_form(kind(task.X), task.problem.coordinates)
-        assert isinstance(form, SparseForm)
-        found = solve(form, task.problem, np.random.default_rng(0), max_iter=2)
-        assert_array_equal(found.weights, expected.weights)
-
-
-def test_rows_without_entries_and_columns_without_rows_do_no_harm():
-    task = make_task(TREE, [2, 2, 2], n=10, intercept=True)
-    X = task.X.copy()
-    X[3], X[:, 1] = 0.0, 0.0
-    task = task._replace(X=X)
-    for form in FORMS:
-        found = task.solve(form, tol=1e-6, max_iter=5000)
-        assert_allclose(found.dual_objective, best_original_dual(task), rtol=1e-5)
-        if form is not KernelForm:
-            assert_array_equal(found.weights[1], 0.0)
+    assert_allclose(-solution.fun, best_original_dual(task), rtol=1e-5)
 
 
 # --- special cases equal known machines --------------------------------------------
@@ -574,34 +98,16 @@ def test_a_pairing_is_one_problem_per_pair(loss):
     whole = task.solve(tol=1e-6, max_iter=5000)
     assert whole.converged
     separate = 0.0
-    for part in ([0, 3], [1, 4], [2]):
-        edges = [(0, 1)] if len(part) == 2 else []
-        factors = FactorGraph(LabelGraph(len(part), edges), task.factors.n_values[part])
-        alone = task._replace(factors=factors, Y=task.Y[:, part])
-        found = alone.solve(tol=1e-6, max_iter=5000)
-        assert found.converged
-        separate += found.dual_objective
+    for labels in ([0, 3], [1, 4], [2]):
+        edges = [(0, 1)] if len(labels) == 2 else []
+        factors = FactorGraph(
+            LabelGraph(len(labels), edges), task.factors.n_values[labels]
+        )
+        alone = task._replace(factors=factors, Y=task.Y[:, labels])
+        solution = alone.solve(tol=1e-6, max_iter=5000)
+        assert solution.converged
+        separate += solution.dual_objective
     assert_allclose(whole.dual_objective, separate, rtol=1e-5)
-
-
-def one_step_each(task):
-    """The dual variables after one visit of every example, one step per visit."""
-    form = linear_form(task.X, task.problem.coordinates, task.fit_intercept)
-    compiled = solver.compiled_problem(task.problem)._replace(max_steps=1)
-    for _ in range(4):  # as many rounds: later ones start from mixtures of label sets
-        form.epoch(np.arange(len(task.X)), compiled, np.zeros(len(task.X)), None)
-    return form.coordinates.expand(form.dual_coef)
-
-
-@pytest.mark.parametrize("loss", ["edge", "hamming"])
-def test_trees_of_a_forest_take_the_steps_they_would_take_alone(loss):
-    forest = LabelGraph(6, [(0, 1), (1, 2), (3, 4), (4, 5)])
-    task = make_task(forest, [2, 2, 3, 3, 2, 2], n=30, loss=loss, intercept=True)
-    alone = []
-    for part in ([0, 1, 2], [3, 4, 5]):
-        factors = FactorGraph(TREE, task.factors.n_values[part])
-        alone.append(one_step_each(task._replace(factors=factors, Y=task.Y[:, part])))
-    assert_allclose(one_step_each(task), np.hstack(alone), atol=1e-12)
 
 
 def svm_value(svm, X, y, C):
@@ -621,8 +127,8 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
     """
     task = make_task(LabelGraph(1, []), [2], n=40, loss=loss, C=C, intercept=intercept)
     y = task.Y[:, 0]
-    found = task.solve(tol=1e-7, max_iter=20_000)
-    assert found.converged
+    solution = task.solve(tol=1e-7, max_iter=20_000)
+    assert solution.converged
     svm = LinearSVC(
         loss="hinge",
         C=2 * C,
@@ -632,8 +138,8 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
         random_state=0,
     ).fit(task.X, y)
     expected = svm_value(svm, task.X, y, 2 * C)
-    assert_allclose(found.dual_objective, 0.5 * expected, rtol=1e-5)
-    scores = task.X @ found.weights + found.intercept
+    assert_allclose(solution.dual_objective, 0.5 * expected, rtol=1e-5)
+    scores = task.X @ solution.weights + solution.intercept
     decisions = svm.decision_function(task.X)
     assert_allclose(scores[:, 1] - scores[:, 0], decisions, atol=5e-3)
 
@@ -643,8 +149,8 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
 def test_one_label_of_more_values_is_a_crammer_singer_svm(C, intercept):
     """1/2 sum_a |w_a|^2 + C sum_i max_a (1 - [a = y_i] + <w_a - w_yi, x_i>)."""
     task = make_task(LabelGraph(1, []), [4], n=40, C=C, intercept=intercept)
-    found = task.solve(tol=1e-6, max_iter=20_000)
-    assert found.converged
+    solution = task.solve(tol=1e-6, max_iter=20_000)
+    assert solution.converged
     svm = LinearSVC(
         multi_class="crammer_singer",
         C=C,
@@ -656,8 +162,8 @@ def test_one_label_of_more_values_is_a_crammer_singer_svm(C, intercept):
     squared_norm = (svm.coef_**2).sum()
     squared_norm += (svm.intercept_**2).sum() if intercept else 0.0
     expected = primal_value(task, svm.decision_function(task.X), squared_norm)
-    assert_allclose(found.dual_objective, expected, rtol=1e-5)
-    scores = task.X @ found.weights + found.intercept
+    assert_allclose(solution.dual_objective, expected, rtol=1e-5)
+    scores = task.X @ solution.weights + solution.intercept
     centred = scores - scores.mean(axis=1, keepdims=True)
     theirs = svm.decision_function(task.X)
     theirs = theirs - theirs.mean(axis=1, keepdims=True)
@@ -684,9 +190,9 @@ def test_without_acceleration_the_dual_never_decreases(graph, form, C, monkeypat
     task = make_task(graph, [2, 3, 2], n=20, C=C, intercept=True)
     reached = 0.0
     for max_iter in range(1, 12):
-        found = task.solve(form, tol=0, max_iter=max_iter)
-        assert found.dual_objective >= reached * (1 - 1e-10)
-        reached = found.dual_objective
+        solution = task.solve(form, tol=0, max_iter=max_iter)
+        assert solution.dual_objective >= reached * (1 - 1e-10)
+        reached = solution.dual_objective
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -696,9 +202,9 @@ def test_after_every_epoch_the_optimum_lies_between_dual_and_primal(graph, form,
     task = make_task(graph, [2, 2, 2], n=8, C=C, intercept=True)
     best = best_original_dual(task, rtol=1e-4)
     for max_iter in range(1, 12):
-        found = task.solve(form, tol=0, max_iter=max_iter)
-        assert found.dual_objective <= best * (1 + 1e-4)
-        assert found.dual_objective + found.gap >= best * (1 - 1e-4)
+        solution = task.solve(form, tol=0, max_iter=max_iter)
+        assert solution.dual_objective <= best * (1 + 1e-4)
+        assert solution.dual_objective + solution.gap >= best * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -719,16 +225,16 @@ def test_the_gap_is_not_negative_where_only_rounding_is_left_of_it():
 
 @given(st.one_of(forest_tasks, cyclic_tasks), st.integers(1, 6), seeds)
 @settings(deadline=None, max_examples=60)
-def test_what_is_reported_hangs_together(task, max_iter, seed):
-    found = task.solve(seed=seed, tol=1e-2, max_iter=max_iter)
-    assert found.gap == found.gaps[-1]
-    assert found.gap >= -1e-12 * found.dual_objective
-    assert 1 <= found.n_iter == len(found.gaps) <= max_iter
-    assert found.dual_objective >= 0
-    assert found.converged == (found.gap <= 1e-2 * found.dual_objective)
-    assert found.converged or found.n_iter == max_iter
-    assert found.weights.shape == (task.X.shape[1], task.factors.n_cells)
-    assert found.intercept.shape == (task.factors.n_cells,)
+def test_the_numbers_of_a_solution_are_consistent(task, max_iter, seed):
+    solution = task.solve(seed=seed, tol=1e-2, max_iter=max_iter)
+    assert solution.gap == solution.gaps[-1]
+    assert solution.gap >= -1e-12 * solution.dual_objective
+    assert 1 <= solution.n_iter == len(solution.gaps) <= max_iter
+    assert solution.dual_objective >= 0
+    assert solution.converged == (solution.gap <= 1e-2 * solution.dual_objective)
+    assert solution.converged or solution.n_iter == max_iter
+    assert solution.weights.shape == (task.X.shape[1], task.factors.n_cells)
+    assert solution.intercept.shape == (task.factors.n_cells,)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -736,48 +242,24 @@ def test_what_is_reported_hangs_together(task, max_iter, seed):
 def test_no_estimate_of_the_gap_is_negative(n, form):
     for seed in range(10):
         task = make_task(TREE, [2, 3, 2], n=n, seed=seed)
-        found = task.solve(form, tol=0, max_iter=20)
-        assert (found.gaps >= 0).all(), seed
+        solution = task.solve(form, tol=0, max_iter=20)
+        assert (solution.gaps >= 0).all(), seed
 
 
 def test_convergence_ends_training_and_more_epochs_change_nothing():
     task = make_task(TREE, [2, 2, 2], n=30)
-    found = task.solve(tol=1e-2, max_iter=1000)
-    assert found.converged
-    assert found.n_iter < 1000
+    solution = task.solve(tol=1e-2, max_iter=1000)
+    assert solution.converged
+    assert solution.n_iter < 1000
     longer = task.solve(tol=1e-2, max_iter=2000)
-    assert_array_equal(longer.weights, found.weights)
-
-
-@pytest.mark.parametrize("form", [KernelForm, DenseForm, SparseForm])
-@pytest.mark.parametrize("factor", [0.5, 3.0])
-def test_a_restart_for_another_price_of_slack_ends_at_its_optimum(form, factor):
-    task = make_task(TREE, [2, 2, 3], n=40, intercept=True)
-    other = task._replace(C=factor * task.C)
-    data = task.X @ task.X.T if form is KernelForm else task.X
-    if form is SparseForm:
-        data = sparse.csr_array(data)
-    warm = form(data, task.problem.coordinates, fit_intercept=True)
-    solve(warm, task.problem, np.random.default_rng(0), tol=1e-3, max_iter=2000)
-    warm.restart(factor)
-
-    again = solve(
-        warm, other.problem, np.random.default_rng(0), tol=1e-4, max_iter=2000
-    )
-
-    cold = other.solve(form, tol=1e-4, max_iter=2000)
-    assert again.converged
-    assert_allclose(again.dual_objective, cold.dual_objective, rtol=2e-4)
-    scores = warm.scores(np.arange(len(task.X)))
-    primal = primal_value(other, scores, warm.squared_norm())
-    assert_allclose(primal - again.dual_objective, again.gap, atol=1e-8)
+    assert_array_equal(longer.weights, solution.weights)
 
 
 def test_a_smaller_tolerance_gives_a_smaller_gap():
     task = make_task(TREE, [2, 3, 2], n=30, intercept=True)
     for tol in (1e-1, 1e-2, 1e-3, 1e-5):
-        found = task.solve(tol=tol, max_iter=5000)
-        assert found.gap <= tol * found.dual_objective
+        solution = task.solve(tol=tol, max_iter=5000)
+        assert solution.gap <= tol * solution.dual_objective
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -800,19 +282,68 @@ def test_any_seed_leads_to_the_same_optimum(task):
     assert_allclose(one.dual_objective, other.dual_objective, rtol=2e-4, atol=1e-12)
 
 
+# --- paths -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_first_of_a_path_is_the_solution_from_scratch(graph, form):
+    task = make_task(graph, [2, 3, 2], n=20, C=0.3, intercept=True)
+    rng = np.random.default_rng(0)
+    other_C = task.problem._replace(C=7.0)
+    path = solve_path(task.form(form), other_C, [0.3, 3.0], rng, max_iter=5)
+    assert_array_equal(next(path).weights, task.solve(form, max_iter=5).weights)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_path_has_the_optimum_of_every_price_of_slack(form):
+    task = make_task(TREE, [2, 2, 3], n=40, intercept=True)
+    Cs, limits = [0.1, 0.3, 1.0, 5.0], {"tol": 1e-4, "max_iter": 2000}
+    rng = np.random.default_rng(0)
+    path = list(solve_path(task.form(form), task.problem, Cs, rng, **limits))
+    assert len(path) == len(Cs)
+    for C, solution in zip(Cs, path, strict=True):
+        cold = task._replace(C=C).solve(form, **limits)
+        assert solution.converged
+        assert_allclose(solution.dual_objective, cold.dual_objective, rtol=2e-4)
+
+
+def test_a_path_makes_fewer_epochs_than_solutions_from_scratch():
+    task = make_task(TREE, [2, 2, 2], n=60, intercept=True)
+    Cs, rng = [1.0, 2.0, 4.0, 8.0], np.random.default_rng(0)
+    path = solve_path(task.form(), task.problem, Cs, rng, max_iter=1000)
+    along = sum(solution.n_iter for solution in path)
+    assert along < sum(task._replace(C=C).solve(max_iter=1000).n_iter for C in Cs)
+
+
+def test_a_path_tells_its_watcher_of_every_epoch():
+    task = make_task(TREE, [2, 2, 2], n=20)
+    seen, rng = [], np.random.default_rng(0)
+
+    def watch(epoch, gap):
+        seen.append((epoch, gap))
+
+    path = list(
+        solve_path(task.form(), task.problem, [0.5, 1.0], rng, tol=0.01, watch=watch)
+    )
+    epochs = [e for one in path for e in range(1, one.n_iter + 1)]
+    assert [epoch for epoch, _ in seen] == epochs
+    assert seen[-1][1] == path[-1].gap / path[-1].dual_objective
+
+
 # --- limits and degenerate data ----------------------------------------------------
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
 def test_weights_vanish_with_the_price_of_slack(graph):
     task = make_task(graph, [2, 2, 2], C=1e-9, intercept=True)
-    found = task.solve(tol=1e-3)
-    assert found.converged
-    assert np.abs(found.weights).max() < 1e-7
-    assert np.abs(found.intercept).max() < 1e-7
+    solution = task.solve(tol=1e-3)
+    assert solution.converged
+    assert np.abs(solution.weights).max() < 1e-7
+    assert np.abs(solution.intercept).max() < 1e-7
     Z = label_sets(task.factors)
     largest = losses(task, Z).max(axis=1).sum()
-    assert_allclose(found.dual_objective, task.C * largest, rtol=2e-3)
+    assert_allclose(solution.dual_objective, task.C * largest, rtol=2e-3)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -822,23 +353,23 @@ def test_a_huge_price_of_slack_reaches_the_hard_margin_and_certifies_it(C, form)
     X = rng.normal(size=(6, 8))  # independent rows: any labels can be learned
     Y = rng.integers(2, size=(6, 3))
     task = Task(FactorGraph(TREE, [2, 2, 2]), "edge", X, Y, C)
-    found = task.solve(form, tol=1e-3, max_iter=5000)
-    assert found.converged
-    assert np.isfinite(found.weights).all()
+    solution = task.solve(form, tol=1e-3, max_iter=5000)
+    assert solution.converged
+    assert np.isfinite(solution.weights).all()
     hard_margin = best_original_dual(task._replace(C=1e3))
-    assert_allclose(found.dual_objective, hard_margin, rtol=2e-3)
+    assert_allclose(solution.dual_objective, hard_margin, rtol=2e-3)
 
 
 @pytest.mark.parametrize("C", [1e8, 1e12])
 def test_a_huge_price_of_slack_leaves_the_certificate_honest(C):
     task = make_task(TREE, [2, 2, 2], n=8, C=C)
     task = task._replace(X=np.ones((8, 1)))  # nothing can be separated
-    found = task.solve(KernelForm, tol=1e-3, max_iter=50)
-    assert np.isfinite(found.weights).all()
-    assert np.isfinite(found.gaps).all()
-    primal, dual = primal_and_dual(task, found.weights)
-    assert_allclose(found.dual_objective, dual, rtol=1e-6)
-    assert_allclose(found.gap, primal - dual, rtol=1e-3, atol=1e-6 * primal)
+    solution = task.solve(KernelForm, tol=1e-3, max_iter=50)
+    assert np.isfinite(solution.weights).all()
+    assert np.isfinite(solution.gaps).all()
+    primal, dual = primal_and_dual(task, solution.weights)
+    assert_allclose(solution.dual_objective, dual, rtol=1e-6)
+    assert_allclose(solution.gap, primal - dual, rtol=1e-3, atol=1e-6 * primal)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -859,9 +390,9 @@ def test_an_example_of_no_features_pays_its_largest_loss(form):
 def test_without_features_every_example_pays_its_largest_loss(graph, form):
     task = make_task(graph, [2, 2, 2])
     task = task._replace(X=np.zeros((8, 2)))
-    found = task.solve(form, tol=1e-4)
-    assert found.converged
-    assert_allclose(found.dual_objective, 8 * task.C * graph.n_edges, rtol=2e-4)
+    solution = task.solve(form, tol=1e-4)
+    assert solution.converged
+    assert_allclose(solution.dual_objective, 8 * task.C * graph.n_edges, rtol=2e-4)
 
 
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
@@ -870,41 +401,41 @@ def test_a_repeated_example_is_one_example_at_twice_the_price(graph):
     twice = task._replace(
         X=np.repeat(task.X, 2, axis=0), Y=np.repeat(task.Y, 2, axis=0)
     )
-    found = twice.solve(tol=1e-6, max_iter=2000)
+    solution = twice.solve(tol=1e-6, max_iter=2000)
     expected = best_original_dual(task._replace(C=2 * task.C))
     rtol = 2e-6 if graph.is_forest else 5e-3
-    assert_allclose(found.dual_objective, expected, rtol=rtol)
-    assert found.dual_objective + found.gap >= expected * (1 - 1e-6)
+    assert_allclose(solution.dual_objective, expected, rtol=rtol)
+    assert solution.dual_objective + solution.gap >= expected * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("graph", [TREE, FOREST, TRIANGLE])
 def test_constant_labels_cost_nothing_and_converge_in_one_epoch(graph, form):
     task = make_task(graph, [1, 1, 1], intercept=True)
-    found = task.solve(form)
-    assert found.converged
-    assert (found.n_iter, found.gap, found.dual_objective) == (1, 0.0, 0.0)
-    assert_array_equal(found.weights, 0.0)
+    solution = task.solve(form)
+    assert solution.converged
+    assert (solution.n_iter, solution.gap, solution.dual_objective) == (1, 0.0, 0.0)
+    assert_array_equal(solution.weights, 0.0)
 
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 def test_a_label_of_one_value_leaves_the_problem_of_the_others(loss):
     task = make_task(LabelGraph(3, [(0, 1)]), [2, 2, 1], n=10, loss=loss)
-    found = task.solve(tol=1e-6, max_iter=5000)
+    solution = task.solve(tol=1e-6, max_iter=5000)
     others = task._replace(
         factors=FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2]), Y=task.Y[:, :2]
     )
     expected = others.solve(tol=1e-6, max_iter=5000)
-    assert_allclose(found.dual_objective, expected.dual_objective, rtol=1e-5)
+    assert_allclose(solution.dual_objective, expected.dual_objective, rtol=1e-5)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("graph", [TREE, TRIANGLE])
 def test_one_example_is_learned(graph, form):
     task = make_task(graph, [2, 2, 2], n=1)
-    found = task.solve(form, tol=1e-4, max_iter=1000)
+    solution = task.solve(form, tol=1e-4, max_iter=1000)
     expected = best_original_dual(task)
-    assert_allclose(found.dual_objective, expected, rtol=1e-3)
+    assert_allclose(solution.dual_objective, expected, rtol=1e-3)
 
 
 @pytest.mark.slow
@@ -914,10 +445,10 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
     rng = np.random.default_rng(3)
     tree = random_spanning_tree(8, rng)
     task = make_task(tree, [2] * 8, n=120, C=C, intercept=intercept)
-    found = task.solve(KernelForm, tol=1e-3, max_iter=2000)
-    assert found.converged
-    primal, dual = primal_and_dual(task, found.weights)
-    assert_allclose(found.gap, primal - dual, rtol=1e-6)
+    solution = task.solve(KernelForm, tol=1e-3, max_iter=2000)
+    assert solution.converged
+    primal, dual = primal_and_dual(task, solution.weights)
+    assert_allclose(solution.gap, primal - dual, rtol=1e-6)
     assert primal - dual <= 1e-3 * dual * (1 + 1e-6)
 
 
@@ -929,9 +460,9 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
 def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
     rng = np.random.default_rng(seed)
     value, A, once, twice = np.zeros((4, 5))
-    acceleration = Acceleration([value])
+    acceleration = Acceleration()
     for kappa in kappas:
-        acceleration.advance(kappa)
+        acceleration.advance(kappa, [value])
         change = rng.normal(size=5)
         A = A + change
         value += acceleration.scale * change  # as an epoch does

@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import hamming_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
+from small_data import GRADES, X, X_new
+from small_data import NOISY_Y as Y
 
 from spanforest import RandomGraphEnsembleClassifier, _training
 from spanforest.graphs import FROM_LABELS, LabelGraph, informed_random_tree
@@ -21,27 +23,23 @@ from spanforest.kernels import median_gamma
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1,
+    microlabel_f1_scorer,
     multilabel_accuracy,
 )
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.solver import solve_path
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(60, 4))
-Y = (X @ rng.normal(size=(4, 4)) + 0.8 * rng.normal(size=(60, 4)) > 0.2).astype(int)
-X_new = rng.normal(size=(25, 4))
-GRADES = np.column_stack([np.digitize(X[:, 0], [-0.5, 0.5]), np.digitize(X[:, 1], [0])])
 UNIT = median_gamma(X)
 
 
 def weights_of(model):
-    """Weights of an ensemble, or of the final ensemble of a search."""
+    """Return the weights of an ensemble, or of the final ensemble of a search."""
     return getattr(model, "best_estimator_", model)._weights
 
 
 def tuned(**params):
-    """A small search that takes no time."""
+    """Return a small search that takes no time."""
     defaults = {
         "n_estimators": 4,
         "graph": "random_tree",
@@ -102,10 +100,10 @@ def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
         truths = [Y[test] for _, test in folds]
         expected.append(list(map(mean_of_three, truths, predictions)))
     results = fitted.cv_results_
-    found = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
+    scores = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
     # two solutions within 1e-3 of the optimum may differ in a label or two
-    assert np.mean(np.isclose(found, expected)) > 0.8
-    assert_allclose(found, expected, atol=0.05)
+    assert np.mean(np.isclose(scores, expected)) > 0.8
+    assert_allclose(scores, expected, atol=0.05)
     means = np.mean(expected, axis=1)
     assert means[fitted.best_index_] >= means.max() - 0.01
     assert np.ptp(means) > 0.05  # there was something to choose
@@ -166,7 +164,7 @@ def test_a_list_of_graphs_is_searched_from_its_beginning():
     assert len(asked) == 1  # in the final ensemble only
 
 
-# --- what is found --------------------------------------------------------------------
+# --- the results --------------------------------------------------------------------
 
 
 def test_results_are_a_row_per_candidate_that_fit_together():
@@ -210,8 +208,8 @@ def test_the_columns_are_those_of_a_grid_search():
     ensemble = RandomGraphEnsembleClassifier(1, kernel="rbf", tol=0.5)
     grid = {"kernel": ["rbf"], "gamma": [1.0], "C": [1.0], "loss": ["edge"]}
     search = GridSearchCV(ensemble, grid, cv=3).fit(X, Y)
-    found = tuned(Cs=1.0, n_estimators=1).fit(X, Y).cv_results_
-    assert set(found) == set(search.cv_results_)
+    results = tuned(Cs=1.0, n_estimators=1).fit(X, Y).cv_results_
+    assert set(results) == set(search.cv_results_)
 
 
 def test_of_equal_candidates_the_first_and_smallest_is_chosen():
@@ -268,14 +266,14 @@ def test_the_kernel_of_the_training_examples_is_computed_once():
     assert calls == [(60, 60), (25, 60)]
 
 
-def test_the_kernel_is_computed_once_per_width(monkeypatch):
+def test_the_kernel_is_computed_once_per_gamma(monkeypatch):
     calls = []
 
     def counted(X, Y, gamma):
         calls.append(gamma)
         return rbf_kernel(X, Y, gamma=gamma)
 
-    monkeypatch.setattr("spanforest.kernels._spec.rbf_kernel", counted)
+    monkeypatch.setattr("spanforest.kernels._registry.rbf_kernel", counted)
     tuned(kernels=["linear", "rbf"], gammas=[0.5, 1, 2]).fit(X, Y)
     assert_allclose(calls, [0.5 * UNIT, UNIT, 2 * UNIT])
 
@@ -328,11 +326,11 @@ def test_sparse_examples_are_tuned_like_dense_ones(form, kernels):
     assert fitted.predict(form(X_new)).shape == (25, 4)
 
 
-def test_the_scale_of_the_features_does_not_matter_to_a_width():
+def test_scaling_the_features_changes_gamma_and_no_score():
     one, other = tuned().fit(X, Y), tuned().fit(1000 * X + 5, Y)
     assert other.gamma_ == pytest.approx(one.gamma_ / 1e6)
     assert_allclose(other.best_score_, one.best_score_, atol=0.05)
-    assert tuned().fit(np.ones((60, 2)), Y).gamma_ == 1.0  # no scale to be found
+    assert tuned().fit(np.ones((60, 2)), Y).gamma_ == 1.0  # all distances are zero
 
 
 def test_a_precomputed_kernel_is_the_kernel():
@@ -453,7 +451,7 @@ def test_a_tree_of_most_information_is_learned_from_each_fold():
     assert fitted.graphs_[0].n_edges == 3
 
 
-def test_trees_of_the_search_know_the_labels_of_training_parts_alone(monkeypatch):
+def test_trees_of_the_search_see_the_labels_of_training_rows_only(monkeypatch):
     seen = []
 
     def remember(labels, rng):
@@ -465,9 +463,9 @@ def test_trees_of_the_search_know_the_labels_of_training_parts_alone(monkeypatch
     graph = RandomGraphEnsembleClassifierCV().graph
     tuned(graph=graph, cv=folds, n_estimators=4, n_estimators_search=2).fit(X, Y)
 
-    parts = [Y[train] for train, _ in folds for _ in range(2)] + [Y] * 4
-    for found, expected in zip(seen, parts, strict=True):
-        assert_array_equal(found, expected)
+    labels = [Y[train] for train, _ in folds for _ in range(2)] + [Y] * 4
+    for drawn_from, expected in zip(seen, labels, strict=True):
+        assert_array_equal(drawn_from, expected)
 
 
 # --- life as an estimator -------------------------------------------------------------
@@ -551,19 +549,17 @@ def test_f1_of_labels_with_many_values_is_refused():
         tuned(scoring="microlabel_f1").fit(X, GRADES)
 
 
-def test_what_was_fixed_before_cannot_be_set():
+def test_parameters_that_are_tuned_cannot_be_set():
     with pytest.raises(ValueError, match="Invalid parameter 'C'"):
         tuned().set_params(C=1.0)
 
 
-def test_what_cannot_be_searched_is_told():
-    from spanforest.metrics import microlabel_f1_scorer
-
+def test_a_search_that_cannot_be_made_is_refused_with_a_reason():
     with pytest.raises(ValueError, match="scoring must be one of 'mean'"):
         tuned(scoring=microlabel_f1_scorer).fit(X, Y)
     with pytest.raises(ValueError, match="Unknown kernel 'foo'"):
         tuned(kernels=["foo"], gammas=[1.0]).fit(X, Y)
     rare = np.full(60, np.nan)
     rare[:2] = 0, 1
-    with pytest.raises(ValueError, match="no label is observed in the test examples of"):
+    with pytest.raises(ValueError, match="no label is observed in the test"):
         tuned(cv=3).fit(X, rare)

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 LINE = re.compile(r'^\s*"(?P<modules>[\w |]+)",\s*# (?P<wing>[\w ]+)$', re.MULTILINE)
-COLOURS = ("#d55e00", "#cc79a7", "#0072b2", "#009e73", "#e69f00", "#56b4e9", "#666666")
+COLOURS = (
+    *("#d55e00", "#8a5fbf", "#cc79a7", "#0072b2"),
+    *("#009e73", "#b07800", "#2f86b8", "#666666"),
+)
 WIDTH, ROW, GAP, WING_WIDTH, LETTER = 760, 34, 8, 110, 8.2
 
 

@@ -30,6 +30,7 @@ _HOMES = {
 
 
 _MODULES = {
+    "aggregation",
     "branch_and_bound",
     "calibration",
     "datasets",

@@ -1,7 +1,7 @@
 """One BLAS thread while members train.
 
-The products of a solver are too small to share, threads that wait for each other cost
-more than they gain, and a member's last bits must not depend on how many there are.
+The products of a solver are so small that several threads make them slower. The number
+of threads would also change the last bits of a member.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController  # scikit-learn depends on it
 __all__ = ["single_blas_thread"]
 
 _lock = Lock()
-_inside: list[object] = []  # who is inside, and under the first the limit to lift
+_inside: list[object] = []  # an entry per concurrent user; the first one is the limit
 
 
 @cache

@@ -93,7 +93,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__({k: v for k, v in state.items() if k != "_factors"})
         if "coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 

@@ -36,7 +36,10 @@ Rows = NDArray[np.intp]
 
 
 class Basis(Protocol):
-    """The training examples, as the solver sees them."""
+    """The training examples, as the solver sees them.
+
+    A basis is a named tuple of arrays: so its arrays can be sent to workers once.
+    """
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""

@@ -1,4 +1,4 @@
-"""Label matrices of any kind, read as codes, and the way back from codes to labels."""
+"""Label matrices of any kind become codes, and codes become labels again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["LabelCoding", "read_labels", "series_name"]
 
 @dataclass(frozen=True, eq=False)
 class LabelCoding:
-    """How the values of every label are numbered, and what the user's Y looked like."""
+    """The values of every label, numbered from 0 on, and the form of the user's Y."""
 
     classes: list[NDArray[Any]]  # per label, the sorted values seen in training
-    names: NDArray[Any] | None  # of the columns, if they had any
-    is_vector: bool  # Y was 1-D
-    dtype: np.dtype[Any]  # of predictions
+    names: NDArray[Any] | None  # names of the columns, if they have names
+    is_vector: bool  # whether Y was 1-D
+    dtype: np.dtype[Any]  # type of predictions
 
     @property
     def n_values(self) -> NDArray[np.intp]:
@@ -30,10 +30,10 @@ class LabelCoding:
 
     @property
     def sklearn_classes(self) -> NDArray[Any] | list[NDArray[Any]]:
-        """The values, as scikit-learn's tools expect to find them in `classes_`.
+        """`classes_` as scikit-learn's tools expect it.
 
-        The values of a 1-D target; the numbers of the labels for an indicator matrix;
-        else a list with the values of every label.
+        For a 1-D target these are its values, for an indicator matrix the numbers of
+        the labels, and otherwise a list with the values of every label.
         """
         if self.is_vector:
             return self.classes[0]
@@ -62,7 +62,7 @@ class LabelCoding:
         ]
 
     def decode(self, codes: NDArray[np.integer]) -> NDArray[Any]:
-        """Turn codes of shape (n, n_labels) into labels of the form of the user's Y."""
+        """Return the labels of codes (n, n_labels), in the form of the user's Y."""
         labels = np.empty(codes.shape, dtype=self.dtype)
         for j, values in enumerate(self.classes):
             labels[:, j] = values[codes[:, j]]
@@ -72,25 +72,25 @@ class LabelCoding:
 def read_labels(
     Y: Any, *, allow_missing: bool = False, missing_label: Any = None
 ) -> tuple[NDArray[np.int32], LabelCoding]:
-    """Give numbers to the values of every label of Y.
+    """Return codes for the values of every label of Y.
 
     Parameters
     ----------
     Y : array-like, DataFrame or sparse matrix, of shape (n_samples, n_labels), or 1-D
-        A column per label, with any values that can be sorted. In a sparse matrix what
-        is not stored is 0.
+        A column per label, with any values that can be sorted. Entries that a sparse
+        matrix does not store are 0.
     allow_missing : bool, default=False
-        Whether some labels may be unobserved: NaN, None, pandas.NA, or masked entries
-        of a masked array. Every label must be observed at least once.
+        Whether entries may be missing: NaN, None, pandas.NA, or masked entries of a
+        masked array. Every label must be observed at least once.
     missing_label : number or str, optional
-        A further value that means so, such as -1.
+        Another value that means missing, such as -1.
 
     Returns
     -------
     codes : ndarray of shape (n_samples, n_labels)
-        0, 1, ... for the sorted values of each label, -1 where not observed.
+        0, 1, ... for the sorted values of each label, -1 for missing entries.
     coding : LabelCoding
-        The values, names, and form.
+        The values and names of the labels, and the form of Y.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def read_labels(
             _check_missing(column, missing, name, allow_missing)
         rows = np.flatnonzero(~missing)
         column = np.asarray(column)[rows]
-        if some_missing:  # types are those that they would have had without
+        if some_missing:  # the type must not depend on the missing entries
             column = _column(column)
         _check_values(column, rows, name)
         numbers = np.full(len(missing), -1, dtype=np.int32)
@@ -135,13 +135,13 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None."
         )
-    if hasattr(Y, "columns") and hasattr(Y, "iloc"):  # a DataFrame, pandas not imported
+    if hasattr(Y, "columns") and hasattr(Y, "iloc"):  # a DataFrame, without pandas
         names = np.asarray(Y.columns)
         _check_shape(Y.shape)
         if not Y.columns.is_unique:
-            twice = Y.columns[Y.columns.duplicated()][0]
+            repeated = Y.columns[Y.columns.duplicated()][0]
             raise ValueError(
-                f"the columns of Y must have different names; {twice!r} occurs more "
+                f"the columns of Y must have different names; {repeated!r} occurs more "
                 "than once. Rename the columns."
             )
         return [_column(Y.iloc[:, j]) for j in range(Y.shape[1])], names, False
@@ -161,7 +161,7 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         raise ValueError("Complex data not supported: labels must be real or strings.")
     is_vector = array.ndim == 1
     if isinstance(Y, list | tuple) and array.dtype.kind in "US":
-        array = np.asarray(Y, dtype=object)  # or a number beside a string becomes one
+        array = np.asarray(Y, dtype=object)  # keeps numbers beside strings numbers
         columns = [_column(column) for column in np.atleast_2d(array.T)]
     else:
         columns = list(np.atleast_2d(array.T))
@@ -169,7 +169,7 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
 
 
 def series_name(Y: Any) -> NDArray[Any] | None:
-    """Return the name of a Series as that of its only label."""
+    """Return the name of a Series as an array of one label name, None without one."""
     if not hasattr(Y, "iloc") or getattr(Y, "name", None) is None:
         return None
     names = np.empty(1, dtype=object)
@@ -178,9 +178,10 @@ def series_name(Y: Any) -> NDArray[Any] | None:
 
 
 def _column(series: Any) -> NDArray[Any]:
+    """Return an array; objects of one type get the NumPy type for them."""
     column = np.asarray(series)
     if column.dtype.kind == "O" and len({type(value) for value in column}) == 1:
-        return np.array(column.tolist())  # strings, say, that were kept as objects
+        return np.array(column.tolist())
     return column
 
 
@@ -197,13 +198,13 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 
 def _check_values(column: NDArray[Any], rows: NDArray[np.intp], name: Any) -> None:
-    """Refuse values that are no classes; `rows` are the examples that they are of."""
+    """Refuse values that are no classes; value i belongs to example rows[i]."""
     if column.dtype.kind not in "fO":
         return
     if column.dtype.kind == "f" and np.isinf(column).any():
         i = rows[np.isinf(column)][0]
         raise ValueError(
-            f"Y must hold classes; label {name} of example {i} is infinity. Write NaN "
+            f"Y must hold classes; label {name} of example {i} is infinity. Use NaN "
             "for a label that was not observed."
         )
     fractions = np.array([isinstance(v, float) and v % 1 != 0 for v in column])
@@ -223,7 +224,7 @@ def _check_values(column: NDArray[Any], rows: NDArray[np.intp], name: Any) -> No
 
 
 def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]:
-    """Tell which labels of a column were not observed."""
+    """Return which entries of a column are missing."""
     missing, values = find_missing(column), np.asarray(column)
     if missing_label is None or is_missing(missing_label):
         return missing
@@ -232,14 +233,14 @@ def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]
             "missing_label must be the one number or string that means not observed; "
             f"got {missing_label!r}."
         )
-    known = np.flatnonzero(~missing)  # pandas.NA cannot be compared
+    known = np.flatnonzero(~missing)  # pandas.NA must not be compared
     equal = [value == missing_label for value in values[known].tolist()]
     missing[known] = np.array(equal, dtype=bool)
     return missing
 
 
 def _check_missing_label(missing_label: Any, columns: list[NDArray[Any]]) -> None:
-    """Refuse a text where all labels are numbers, and a number where all are text."""
+    """Refuse text if all labels are numbers, and a number if all labels are text."""
     if missing_label is None or is_missing(missing_label):
         return
     as_text = isinstance(missing_label, str)
@@ -247,11 +248,11 @@ def _check_missing_label(missing_label: Any, columns: list[NDArray[Any]]) -> Non
         values = np.asarray(column)[~find_missing(column)]
         if any(isinstance(value, str) == as_text for value in values):
             return
-    wanted, found = ("numbers", "text") if as_text else ("text", "a number")
+    expected, given = ("numbers", "text") if as_text else ("text", "a number")
     raise ValueError(
-        f"missing_label must be of the kind of the labels, which are {wanted}; got "
-        f"{found}, {missing_label!r}, which none of them can be. NaN and None mean not "
-        "observed without it."
+        f"missing_label must be of the type of the labels, which are {expected}; got "
+        f"{given}, {missing_label!r}. If missing labels are NaN or None, leave "
+        "missing_label out."
     )
 
 
@@ -261,9 +262,8 @@ def _check_missing(
     if not allowed:
         i = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"Y must be fully observed; label {name} of example {i} is {column[i]} "
-            "(NaN, None and masked entries count as missing). Drop or fill such "
-            "examples."
+            f"Y must be fully observed; label {name} of example {i} is {column[i]}, "
+            "which means missing. Drop or fill such examples."
         )
     if missing.all():
         raise ValueError(

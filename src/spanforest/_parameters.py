@@ -1,4 +1,4 @@
-"""Checks of parameters: numbers, counts, options, random states."""
+"""Checks of parameters: numbers, counts, options and random states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_count", "check_number", "check_option", "seed_sequence"]
 def check_number(
     name: str, value: Any, *, minimum: float = 0.0, strict: bool = True
 ) -> float:
-    """Return a finite number above (or not below) `minimum`.
+    """Return a finite number greater than `minimum`; or equal to it if not `strict`.
 
     Examples
     --------
@@ -59,12 +59,13 @@ def check_option(name: str, value: Any, options: tuple[str, ...]) -> str:
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the root of all randomness of a fit.
+    """Return the seed from which a fit derives all its randomness.
 
     Parameters
     ----------
     random_state : None, int, RandomState or Generator
-        An integer gives the same root every time; a generator is drawn from.
+        An integer gives the same seed every time. A generator draws the seed, and so
+        changes its state.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Progress of long work, on a terminal only; silent without rich or in a pipe."""
+"""Progress of long work, shown on a terminal if rich is installed, and else silent."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["track", "watch_gap"]
 
 
 def _shown(verbose: bool) -> bool:
-    # rich is an optional extra: no reason to fail without it
+    # rich is an optional extra, so that its absence is no error
     return verbose and sys.stderr.isatty() and find_spec("rich") is not None
 
 
 def track(
     items: Iterable[Any], total: int, description: str, *, verbose: bool
 ) -> Iterator[Any]:
-    """Yield the items and, if `verbose`, show how many of them have come.
+    """Yield the items; if `verbose`, show how many of them were yielded.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def track(
 def watch_gap(
     goal: float, *, verbose: bool
 ) -> Iterator[Callable[[int, float], None] | None]:
-    """Give a function of (pass, relative gap) that shows both, or None if silent.
+    """Yield a function of (pass, relative gap) that shows both, or None if silent.
 
     Examples
     --------

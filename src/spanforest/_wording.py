@@ -1,14 +1,14 @@
-"""How messages and tables put things: numbers with nouns, lists, names of labels."""
+"""Wording of messages and tables: numbers with nouns, lists, names of labels."""
 
 from collections.abc import Sequence
 
-__all__ = ["count", "listed", "numbered_labels"]
+__all__ = ["count", "listed", "numbered_labels", "one_line"]
 
 _MOST_LISTED = 5
 
 
 def count(number: int, noun: str) -> str:
-    """Give a number with its noun, in the plural unless it is one.
+    """Return a number with its noun, in the plural unless the number is 1.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def count(number: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Give names in quotes, the first few of many.
+    """Return names in quotes; of many names only the first few.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def numbered_labels(n_labels: int) -> tuple[str, ...]:
-    """Give the names of labels that have none.
+    """Return names for labels that have none.
 
     Examples
     --------
@@ -43,3 +43,14 @@ def numbered_labels(n_labels: int) -> tuple[str, ...]:
     ('label0', 'label1')
     """
     return tuple(f"label{j}" for j in range(n_labels))
+
+
+def one_line(error: BaseException) -> str:
+    r"""Return the message of an error in one line, without a full stop.
+
+    Examples
+    --------
+    >>> one_line(ValueError("no such\n column."))
+    'no such column'
+    """
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -1,4 +1,8 @@
-"""How the members of an ensemble are combined: MVE, AMM and MAM."""
+"""How the members of an ensemble are combined: MVE, AMM and MAM.
+
+All functions take the members' factor graphs, and for each member its scores of n
+examples, of shape (n, n_cells of the member).
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,22 @@ def combine(
 ) -> NDArray[np.intp]:
     """Return the codes an ensemble predicts, from the scores of each of its members.
 
-    `members` are the members' factors; each array of scores has a row per example.
+    Parameters
+    ----------
+    aggregation : {"mve", "amm", "mam"}
+        How they are combined.
+    members : sequence of FactorGraph
+        The factors of every member.
+    scores : sequence of ndarray of shape (n, n_cells of the member)
+        The scores of every member.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> pair = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    >>> scores = [np.array([[0.0, 3.0, 0.0, 2.0]]), np.array([[0.0, 0.0, 0.0, 2.0]])]
+    >>> combine("mam", [pair, pair], scores).tolist()
+    [[1, 1]]
     """
     if aggregation != "mam":
         *_, ballot = count_ballots(members, scores)
@@ -86,7 +105,25 @@ def count_ballots(
 ) -> Iterator[Ballot]:
     """Yield the votes and margins of the first 1, 2, ... members.
 
-    `members` and `scores` are as for `combine`.
+    Parameters
+    ----------
+    members : sequence of FactorGraph
+        The factors of every member.
+    scores : iterable of ndarray of shape (n, n_cells of the member)
+        The scores of every member.
+
+    Yields
+    ------
+    Ballot
+        The counts so far.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> alone = FactorGraph(LabelGraph(1, []), [2])
+    >>> scores = [np.array([[0.0, 1.0]]), np.array([[3.0, 0.0]])]
+    >>> [ballot.votes[0].tolist() for ballot in count_ballots([alone, alone], scores)]
+    [[[0.0, 1.0]], [[1.0, 1.0]]]
     """
     votes: list[Any] = [0.0] * members[0].n_labels
     margins: list[Any] = [0.0] * members[0].n_labels
@@ -96,13 +133,22 @@ def count_ballots(
             chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
             votes[j] = votes[j] + chosen
             margins[j] = margins[j] + margin
-        yield Ballot(votes, margins, t + 1)
+        yield Ballot(list(votes), list(margins), t + 1)
 
 
 def average_margins(
     members: Sequence[FactorGraph], scores: Iterable[NDArray[np.float64]]
 ) -> list[NDArray[np.float64]]:
-    """Return the average of the members' margins, one array per label: those of AMM."""
+    """Return the average of the members' margins, one array per label: those of AMM.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> alone = FactorGraph(LabelGraph(1, []), [2])
+    >>> scores = [np.array([[0.0, 1.0]]), np.array([[3.0, 0.0]])]
+    >>> average_margins([alone, alone], scores)[0].tolist()
+    [[-0.5, -1.5]]
+    """
     total: Any = 0.0
     for factors, of_member in zip(members, scores, strict=True):
         total = total + np.column_stack(label_margins(factors, of_member))
@@ -112,7 +158,16 @@ def average_margins(
 def consensus_margins(
     members: Sequence[FactorGraph], scores: Iterable[NDArray[np.float64]]
 ) -> list[NDArray[np.float64]]:
-    """Return the margins of the average scores, one array per label: those of MAM."""
+    """Return the margins of the average scores, one array per label: those of MAM.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> alone = FactorGraph(LabelGraph(1, []), [2])
+    >>> scores = [np.array([[0.0, 1.0]]), np.array([[3.0, 0.0]])]
+    >>> consensus_margins([alone, alone], scores)[0].tolist()
+    [[0.0, -1.0]]
+    """
     union = consensus_factors(members)
     return predicted_margins(union, average_scores(union, members, scores))
 
@@ -120,6 +175,15 @@ def consensus_margins(
 def predicted_margins(
     factors: FactorGraph, scores: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Return the margins around the label sets that are predicted, one per label."""
+    """Return the margins around the label sets that are predicted, one per label.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> pair = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    >>> first, second = predicted_margins(pair, np.array([[0.0, 3.0, 0.0, 2.0]]))
+    >>> first.tolist(), second.tolist()
+    ([[0.0, -1.0]], [[-3.0, 0.0]])
+    """
     decoding = None if factors.graph.is_forest else decode_exactly(factors, scores)
     return label_margins(factors, scores, decoding)

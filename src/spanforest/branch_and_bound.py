@@ -2,18 +2,17 @@
 
 On forests dynamic programming gives the best labelling and the k best. On graphs with
 cycles tree-reweighted message passing gives a labelling, an upper bound on the best
-score, and one for each value of each label. Where these leave doubt, branch and bound
-goes on over parts: sets of labellings whose labels are confined to some of their
-values. Values that cannot lead to anything better than the worst labelling of the list
-are dropped, a label with one value left leaves the graph, and what remains is split. A
-part begins with the messages of the one it came from. The search ends when no part has
-a bound above the worst labelling of the list.
+score, and a bound for each value of each label. Where these prove nothing, branch and
+bound goes on over parts: sets of labellings whose labels keep some of their values.
+Values that cannot beat the worst labelling of the list are dropped, a label with one
+value left leaves the graph, and the rest is split. A part starts from the messages of
+the part that it came from. The search ends when no part has a bound above the worst
+labelling of the list.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 import time
 from bisect import bisect_right
 from itertools import count
@@ -29,15 +28,15 @@ from spanforest.inference import Decoding, decode
 
 __all__ = ["Limits", "TopLists", "decode_exactly", "k_best"]
 
-SMALL_PART = 2**8  # labellings; so many are tried one by one
-SCORE_COST = 0.1  # of an edge: to add its score, beside passing messages along it
+SMALL_PART = 2**8  # a part with at most this many labellings is enumerated
+SCORE_COST = 0.1  # cost of adding an edge's score, relative to its messages
 PATIENCE = 0.1  # two sweeps must close this share of the gap, or a part is split
 
 
 class Limits(NamedTuple):
-    """How far a search for one example may go."""
+    """The most work that a search for one example may take."""
 
-    n_edges: int = 5 * 10**7  # passed over, in all; the same on any machine
+    n_edges: int = 5 * 10**7  # that messages pass; the same on any machine
     seconds: float = np.inf
 
 
@@ -70,36 +69,36 @@ def decode_exactly(
     scores : array-like of shape (n, n_cells)
         The scores.
     limits : Limits, optional
-        How far to search for each example that message passing leaves open.
+        How far to search for each example without a proof from message passing.
 
     Returns
     -------
     Decoding
         Score and bound agree wherever the search came to its end; elsewhere they are
-        the best found within the limits.
+        the best ones within the limits.
 
     Examples
     --------
     >>> import numpy as np
     >>> from spanforest.graphs import LabelGraph
     >>> triangle = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
-    >>> differ = np.tile([0.0, 1.0, 1.0, 0.0], 3)  # every pair would like to differ
-    >>> found = decode_exactly(triangle, [differ])
-    >>> found.score.tolist(), found.proven.tolist()
+    >>> differ = np.tile([0.0, 1.0, 1.0, 0.0], 3)  # pairs that differ score
+    >>> decoding = decode_exactly(triangle, [differ])
+    >>> decoding.score.tolist(), decoding.proven.tolist()
     ([2.0], [True])
     """
-    found = decode(factors, scores)
-    open_rows = np.flatnonzero(~found.proven)
+    decoding = decode(factors, scores)
+    open_rows = np.flatnonzero(~decoding.proven)
     if len(open_rows) == 0:
-        return found
+        return decoding
     rows = np.ascontiguousarray(scores, dtype=np.float64)
     for i in open_rows:
         best, budget = _List(1), _Budget(limits or Limits())
-        best.add(found.labels[i], found.score[i])
-        bound = _search(factors, rows[i], best, found.bound[i], budget)
-        found.labels[i], found.score[i] = best.labels[0], best.scores[0]
-        found.bound[i] = max(bound, best.scores[0])
-    return found
+        best.add(decoding.labels[i], decoding.score[i])
+        bound = _search(factors, rows[i], best, decoding.bound[i], budget)
+        decoding.labels[i], decoding.score[i] = best.labels[0], best.scores[0]
+        decoding.bound[i] = max(bound, best.scores[0])
+    return decoding
 
 
 def k_best(
@@ -124,15 +123,15 @@ def k_best(
     Returns
     -------
     TopLists
-        On a forest all is proven; otherwise what the search proved. Where a limit was
-        hit before k labellings were met, the scores of the last places are -inf.
+        On a forest everything is proven. Where a limit was hit before the search met k
+        labellings, the scores of the last places are -inf.
 
     Examples
     --------
     >>> from spanforest.graphs import LabelGraph
     >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
-    >>> found = k_best(factors, [[0.0, 1.0, 2.0, 3.0]], k=2)
-    >>> found.labels.tolist(), found.scores.tolist()
+    >>> lists = k_best(factors, [[0.0, 1.0, 2.0, 3.0]], k=2)
+    >>> lists.labels.tolist(), lists.scores.tolist()
     ([[[1, 1], [1, 0]]], [[3.0, 2.0]])
     """
     scores = np.ascontiguousarray(scores, dtype=np.float64)
@@ -142,28 +141,28 @@ def k_best(
     if factors.graph.is_forest:
         _compiled.forest_k_best_rows(scores, factors.arrays, labels, best)
         return TopLists(labels, best, best[:, -1])
-    found = decode(factors, scores)
+    decoding = decode(factors, scores)
     bounds = np.empty(n)
     for i, row in enumerate(scores):
         top, budget = _List(k), _Budget(limits or Limits())
-        top.add(found.labels[i], found.score[i])
+        top.add(decoding.labels[i], decoding.score[i])
         top.add_neighbours(factors, row, budget)
-        bounds[i] = _search(factors, row, top, found.bound[i], budget)
-        n_found = len(top.scores)  # fewer than k only if a limit was hit
-        labels[i, :n_found], best[i, :n_found] = top.labels, top.scores
-        best[i, n_found:] = -np.inf
+        bounds[i] = _search(factors, row, top, decoding.bound[i], budget)
+        n_listed = len(top.scores)  # fewer than k only if a limit was hit
+        labels[i, :n_listed], best[i, :n_listed] = top.labels, top.scores
+        best[i, n_listed:] = -np.inf
     return TopLists(labels, best, bounds)
 
 
 class _Budget:
-    """What a search for one example may still spend; its time runs from now on."""
+    """The work that is left to a search for one example; its time starts now."""
 
     def __init__(self, limits: Limits) -> None:
         self.n_edges: float = limits.n_edges
         self._end = time.monotonic() + limits.seconds
 
     def spend(self, n_edges: float) -> None:
-        """Take note that so many edges were passed over."""
+        """Subtract the work of passing so many edges."""
         self.n_edges -= n_edges
 
     @property
@@ -182,7 +181,7 @@ class _List:
         self._known: set[bytes] = set()
 
     def add(self, labels: NDArray[np.intp], score: float) -> None:
-        """Take a labelling into the list if it is new and good enough."""
+        """Add a labelling to the list if it is new and good enough."""
         if self.is_full and score <= self.scores[-1]:
             return
         labels = np.ascontiguousarray(labels, dtype=np.intp).copy()
@@ -197,9 +196,9 @@ class _List:
     def add_neighbours(
         self, factors: FactorGraph, row: NDArray[np.float64], budget: _Budget
     ) -> None:
-        """Take in what differs by one label from a labelling of the list.
+        """Add labellings that differ by one label from one in the list.
 
-        The list is walked through once, and grows on the way.
+        One walk through the list, which grows on the way.
         """
         n_edges = factors.graph.n_edges
         label_of = np.repeat(np.arange(factors.n_labels), factors.n_values)
@@ -212,11 +211,11 @@ class _List:
             _compiled.flip_margins(row[None], factors.arrays, labels[None], margins)
             margins[0, factors.value_start + labels] = -np.inf
             values = score + margins[0]
-            for c in np.argsort(-values, kind="stable")[: self.k]:
-                if values[c] <= self.threshold:
+            for s in np.argsort(-values, kind="stable")[: self.k]:
+                if values[s] <= self.threshold:
                     break
-                new = labels.copy()
-                new[label_of[c]] = c - factors.value_start[label_of[c]]
+                j, new = label_of[s], labels.copy()
+                new[j] = s - factors.value_start[j]
                 self.add(new, _compiled.labelling_score(row, factors.arrays, new))
                 budget.spend(n_edges * SCORE_COST)
 
@@ -227,7 +226,7 @@ class _List:
 
     @property
     def threshold(self) -> float:
-        """Score up to which labellings are of no interest."""
+        """Labellings up to this score cannot enter the list."""
         return self.scores[-1] if self.is_full else -np.inf
 
 
@@ -239,7 +238,7 @@ class _Messages(NamedTuple):
 
 
 class _Finding(NamedTuple):
-    """What message passing found in a part."""
+    """The result of message passing in a part."""
 
     labels: NDArray[np.intp]  # (n_labels,) a labelling in it
     is_best: bool  # whether that is proven, up to rounding
@@ -247,39 +246,13 @@ class _Finding(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The labellings whose labels take values that are alive; a heap gives the next."""
+    """The labellings whose labels take values that are alive; an item of a heap."""
 
     minus_bound: float
     age: int  # between equal bounds the older goes first
     alive: NDArray[np.bool_]  # (total number of values,)
     earlier: _Messages | None  # its own, or those of a part around it
-    finding: _Finding | None  # None as long as nobody has looked
-
-
-class _Rest(NamedTuple):
-    """A part as a problem of its own, over the labels that are still free."""
-
-    scores: NDArray[np.float64]
-    arrays: _compiled.FactorArrays
-    constant: float  # score of what is decided
-
-    @property
-    def n_values(self) -> NDArray[np.intp]:
-        return self.arrays.label["n_values"]
-
-    @property
-    def n_labellings(self) -> int:
-        return math.prod(self.n_values.tolist())
-
-    @property
-    def n_edges(self) -> int:
-        return len(self.arrays.incident) // 2
-
-    @property
-    def n_messages(self) -> int:
-        edges = self.arrays.factor[: self.n_edges]
-        ends = self.n_values[edges["first"]], self.n_values[edges["second"]]
-        return int(np.sum(ends))
+    finding: _Finding | None  # None before messages were passed
 
 
 def _search(
@@ -289,7 +262,7 @@ def _search(
     bound: float,
     budget: _Budget,
 ) -> float:
-    """Search for one example; fill `best`, return a bound on what is not in it."""
+    """Search for one example; fill `best`, return a bound on all other labellings."""
     search = _Search(factors, scores, best, budget)
     search.add(float(bound), np.ones(factors.n_values.sum(), dtype=bool), None)
     while search.parts:
@@ -300,7 +273,7 @@ def _search(
             return search.met(bound)
         part = heapq.heappop(search.parts)
         if part.finding is None:
-            search.look_at(part)
+            search.examine(part)
         else:
             search.split(part, part.finding)
     return best.threshold
@@ -324,20 +297,20 @@ class _Search:
         self.budget = budget
         self.parts: list[_Part] = []
         self._age = count()
-        self._least_slack = _compiled.rounding(scores, factors.arrays)
+        self._least_slack = _compiled.least_slack(scores, factors.arrays)
 
     def target(self, bound: float) -> float:
-        """Return up to what score labellings are of no interest, rounding included."""
+        """Return the score up to which labellings cannot enter the list, with slack."""
         return self.best.threshold + self.slack(bound)
 
     def slack(self, bound: float) -> float:
-        """Return what a bound may exceed a score by and still meet it."""
+        """Return by how much a bound may exceed a score that it meets."""
         return self._least_slack + TIGHT * abs(bound)
 
     def met(self, bound: float) -> float:
         """Return a bound, lowered to the last score of the list that it meets."""
         least = bound - self.slack(bound)
-        return min([bound, *(s for s in self.best.scores if s >= least)])
+        return min([bound, *(score for score in self.best.scores if score >= least)])
 
     def add(
         self,
@@ -350,30 +323,34 @@ class _Search:
         part = _Part(-bound, next(self._age), alive, earlier, finding)
         heapq.heappush(self.parts, part)
 
-    def look_at(self, part: _Part) -> None:
-        """Pass messages in a part; put it back, unless nothing in it is of interest.
+    def examine(self, part: _Part) -> None:
+        """Pass messages in a part; put it back unless nothing in it can enter the list.
 
-        Where values were dropped that decide a label, it is to be looked at once more.
+        Where dropping values left a label with one, the part is to be examined again.
         """
-        rest = _Rest(*_compiled.restrict(self.scores, self.arrays, part.alive))
+        rest = _compiled.restrict(self.scores, self.arrays, part.alive)
         self.budget.spend(len(self.arrays.incident) // 2)
         if rest.n_labellings <= SMALL_PART:
             self._try_all(part, rest)
             return
-        messages = np.zeros(rest.n_messages)
+        messages = _compiled.message_buffers(rest.graph)
         if part.earlier is not None:
-            _compiled.carry_messages(self.arrays, *part.earlier, part.alive, messages)
+            alive, sent = part.earlier
+            _compiled.carry_messages(
+                self.arrays, alive, sent, part.alive, messages.sent
+            )
         bound = -part.minus_bound
         labels = np.zeros(len(rest.n_values), dtype=np.intp)
         caps = np.empty(rest.n_values.sum())
-        stop = CERTIFYING_SWEEPS, self.target(bound) - rest.constant, PATIENCE
-        score, found, n_sweeps = _compiled.bound_part(
-            rest.scores, rest.arrays, stop, messages, labels, caps
+        target = self.target(bound) - rest.constant
+        stop = _compiled.StoppingRule(CERTIFYING_SWEEPS, target, PATIENCE)
+        score, own_bound, n_sweeps = _compiled.bound_part(
+            rest.scores, rest.graph, stop, messages, labels, caps
         )
         self.budget.spend(n_sweeps * rest.n_edges)
         whole = self._list(part, labels)
 
-        bound = min(bound, found + rest.constant)
+        bound = min(bound, own_bound + rest.constant)
         counts = self._counts(part.alive)
         is_free = part.alive & (counts > 1)[self.label_of]
         all_caps = np.where(part.alive, bound, -np.inf)
@@ -381,10 +358,10 @@ class _Search:
         kept = self._counts(all_caps > self.target(bound))
         if kept.min() == 0:
             return
-        is_best = found - score <= self.slack(bound)
+        is_best = own_bound - score <= self.slack(bound)
         again = part._replace(
             minus_bound=-bound,
-            earlier=_Messages(part.alive, messages),
+            earlier=_Messages(part.alive, messages.sent),
             finding=_Finding(whole, bool(is_best), all_caps),
         )
         if (kept > 1).sum() < len(labels):
@@ -406,10 +383,10 @@ class _Search:
         elif counts.max() > 1:
             j = self._most_doubtful(alive, finding.labels)
             values = self.label_of == j
-            for c in np.flatnonzero(values & alive):
+            for s in np.flatnonzero(values & alive):
                 child = alive & ~values
-                child[c] = True
-                self.add(min(bound, finding.caps[c]), child, part.earlier)
+                child[s] = True
+                self.add(min(bound, finding.caps[s]), child, part.earlier)
 
     def _split_around(
         self, part: _Part, alive: NDArray[np.bool_], finding: _Finding
@@ -417,7 +394,7 @@ class _Search:
         """Make a part for every label: the first that differs from the labelling.
 
         The labels that are least likely to differ come first: so in the parts with the
-        highest bounds most labels are decided.
+        highest bounds most labels are fixed.
         """
         ours = self.start + finding.labels
         others = np.where(alive, finding.caps, -np.inf)
@@ -434,16 +411,17 @@ class _Search:
             alive[ours[j]] = True
 
     def _most_doubtful(self, alive: NDArray[np.bool_], labels: NDArray[np.intp]) -> int:
-        """Give the label that costs least to change, given all others."""
+        """Return the label that costs least to change, given all others."""
         margins = np.empty((1, len(alive)))
         _compiled.flip_margins(self.scores[None], self.arrays, labels[None], margins)
         doubts = np.where(alive, margins[0], -np.inf)
         doubts[self.start + labels] = -np.inf
         return int(self.label_of[np.argmax(doubts)])
 
-    def _try_all(self, part: _Part, rest: _Rest) -> None:
+    def _try_all(self, part: _Part, rest: _compiled.Subproblem) -> None:
+        """List the best labellings of a small part by scoring all of them."""
         values = np.empty(rest.n_labellings)
-        _compiled.score_all(rest.scores, rest.arrays, values)
+        _compiled.score_all(rest.scores, rest.graph, values)
         self.budget.spend(len(values) * rest.n_edges * SCORE_COST)
         for place in np.argsort(-values, kind="stable")[: self.best.k]:
             if values[place] + rest.constant <= self.best.threshold:
@@ -452,7 +430,7 @@ class _Search:
             self._list(part, np.array(labels, dtype=np.intp))
 
     def _list(self, part: _Part, labels: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Complete a labelling of the labels that are free, and list it."""
+        """Complete a labelling of the free labels, add it to the list and return it."""
         counts = self._counts(part.alive)
         place = np.cumsum(counts) - counts
         place[counts > 1] += labels

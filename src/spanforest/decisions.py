@@ -1,4 +1,4 @@
-"""Decisions from probabilities: the label set that is best on average for a measure."""
+"""Label sets chosen from probabilities: the best ones on average for a measure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["expected_f1", "expected_f1_decisions", "hamming_decisions"]
 
-CHUNK_CELLS = 2**20  # entries of a table held at once: 8 MB
+CHUNK_CELLS = 2**20  # largest number of table entries in memory: 8 MB
 
 
 def hamming_decisions(
@@ -17,18 +17,19 @@ def hamming_decisions(
 ) -> NDArray[np.intp]:
     """Return the most probable value of every label.
 
-    These decisions have the most labels right on average, whether labels depend on
-    each other or not. Ties go to the lower value.
+    No other choice has more labels right on average, whether or not the labels depend
+    on each other. Ties go to the lower value.
 
     Parameters
     ----------
     P : array-like of shape (n, n_labels), or list of arrays of shape (n, n_values)
-        Probability that each label is on; or, label by label, of each of its values.
+        Probability that each label is on; or a list with one array per label, which
+        holds the probability of each of its values.
 
     Returns
     -------
     ndarray of shape (n, n_labels)
-        Codes of the values: 0 and 1, or positions in the rows of the list's arrays.
+        Codes of the values: 0 and 1, or column numbers in the arrays of the list.
 
     Examples
     --------
@@ -39,22 +40,22 @@ def hamming_decisions(
     >>> hamming_decisions([colour, size]).tolist()
     [[1, 0]]
     """
-    if isinstance(P, list | tuple) and any(np.ndim(part) == 2 for part in P):
-        return np.column_stack([np.argmax(part, axis=1) for part in P])
+    if isinstance(P, list | tuple) and any(np.ndim(P_j) == 2 for P_j in P):
+        return np.column_stack([np.argmax(P_j, axis=1) for P_j in P])
     return (_as_probabilities(P) > 0.5).astype(np.intp)
 
 
 def expected_f1_decisions(P: ArrayLike) -> NDArray[np.intp]:
     """Return, for every example, the label set of highest expected F1.
 
-    F1 of a label set when another is true is twice the number of labels they share,
-    divided by the sum of their sizes, and 1 if both are empty. Labels count as
-    independent given the example.
+    F1 of a predicted and a true label set is twice the number of labels they share,
+    divided by the sum of their sizes; it is 1 if both are empty. Labels are assumed to
+    be independent given the example.
 
-    Among the label sets of size s the best consists of the most probable labels: to
-    exchange one label for another whose probability is larger by d adds
-    2 d E[1 / (s + 1 + M)] to the expected F1, with M the number of true labels besides
-    the two. So there are n_labels + 1 sets to compare, in O(n_labels²) steps.
+    The best label set of size s holds the s most probable labels: replacing a label by
+    another whose probability is larger by d adds 2 d E[1 / (s + 1 + M)] to the expected
+    F1, where M is the number of true labels besides the two. So only n_labels + 1 sets
+    need to be compared, which takes O(n_labels²) steps.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def expected_f1_decisions(P: ArrayLike) -> NDArray[np.intp]:
         order = np.argsort(-P[rows], axis=1, kind="stable")
         ranked = np.take_along_axis(P[rows], order, axis=1)
         values = _f1_of_the_most_probable(ranked)
-        # sums that are equal but for rounding must not decide for the larger set
+        # rounding errors must not make the larger of two equally good sets the best
         is_best = values >= values.max(axis=1, keepdims=True) - 1e-12
         size = is_best.argmax(axis=1)
         chosen = np.arange(P.shape[1]) < size[:, None]
@@ -88,7 +89,7 @@ def expected_f1_decisions(P: ArrayLike) -> NDArray[np.intp]:
 
 
 def expected_f1(P: ArrayLike, decisions: ArrayLike) -> NDArray[np.float64]:
-    """Return the expected F1 of given label sets, for labels that are independent.
+    """Return the expected F1 of given label sets, for independent labels.
 
     Parameters
     ----------
@@ -112,14 +113,14 @@ def expected_f1(P: ArrayLike, decisions: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(
             f"decisions must have the shape of P, {P.shape}; got {chosen.shape}."
         )
-    found = np.empty(len(P))
+    expected = np.empty(len(P))
     for rows in _chunks(P):
         order = np.argsort(~chosen[rows], axis=1, kind="stable")
         members_first = np.take_along_axis(P[rows], order, axis=1)
         values = _f1_of_the_most_probable(members_first)
         sizes = chosen[rows].sum(axis=1)
-        found[rows] = values[np.arange(len(sizes)), sizes]
-    return found
+        expected[rows] = values[np.arange(len(sizes)), sizes]
+    return expected
 
 
 def _f1_of_the_most_probable(P: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,10 +128,11 @@ def _f1_of_the_most_probable(P: NDArray[np.float64]) -> NDArray[np.float64]:
 
     With A the number of true labels among the first s and B among the others,
 
-        E[F1] = sum_a P(A = a) 2 a E[1 / (s + a + B)],
+        E[F1] = sum_a P(A = a) 2 a E[1 / (s + a + B)].
 
-    P(A = a) grows with s label by label, and R_s(c) = E[1 / (c + B)] shrinks with it:
-    R_s(c) = (1 - p) R_{s+1}(c) + p R_{s+1}(c + 1), where p belongs to label s + 1.
+    P(A = a) is computed for s = 0, 1, ..., adding a label at a time. The expectation
+    R_s(m) = E[1 / (m + B)] is computed for s = n_labels, n_labels - 1, ..., by
+    R_s(m) = (1 - p) R_{s+1}(m) + p R_{s+1}(m + 1), with p that of label s + 1.
     """
     n, n_labels = P.shape
     counts = np.zeros((n_labels + 1, n, n_labels + 1))  # P(A = a) at [s, :, a]
@@ -140,7 +142,7 @@ def _f1_of_the_most_probable(P: NDArray[np.float64]) -> NDArray[np.float64]:
         counts[s + 1] = counts[s] * (1 - p)
         counts[s + 1, :, 1:] += counts[s, :, :-1] * p
     values = np.empty((n, n_labels + 1))
-    reciprocal = np.tile(1.0 / np.arange(1, 2 * n_labels + 1), (n, 1))  # c = 1, 2, ...
+    reciprocal = np.tile(1.0 / np.arange(1, 2 * n_labels + 1), (n, 1))  # m = 1, 2, ...
     for s in range(n_labels, 0, -1):
         hits = np.arange(1, s + 1)
         weighted = counts[s, :, 1 : s + 1] * reciprocal[:, s : 2 * s]

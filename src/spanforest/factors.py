@@ -1,7 +1,7 @@
-"""The factors of an output graph: what a model has a score for, and how it is laid out.
+"""The factors of an output graph, and where their cells stand.
 
-Only here do labels have numbers of values. The compiled routines read a factor graph as
-arrays of records.
+This is the only module that knows how many values each label takes. The compiled
+routines read a factor graph as arrays of records.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ COORDINATE_FIELDS = _integers(
     "cell",  # first cell of the factor
     "n_first",
     "n_second",
-    "first",  # where the sums of its rows stand, but for the first row,
-    "second",  # those of its columns, but for the first,
-    "inner",  # and the cells that are in neither
+    "first",  # where the sums of its rows stand, without the first row
+    "second",  # where the sums of its columns stand, without the first column
+    "inner",  # where the cells outside of the first row and column stand
 )
 
 
@@ -127,11 +127,6 @@ class FactorGraph:
         return math.prod(self.n_values.tolist())
 
     @property
-    def n_messages(self) -> int:
-        """Number of message entries: one per edge, end and value of that end."""
-        return int(self.n_values[self.graph.edges].sum())
-
-    @property
     def value_start(self) -> NDArray[np.intp]:
         """Where each label's values start when all values lie in a row."""
         return self.arrays.label["start"]
@@ -145,13 +140,23 @@ class FactorGraph:
         picked[:, :n_edges] += Y[:, factor["second"][:n_edges]]
         return picked.astype(np.int32)
 
-    def places_of(self, part: FactorGraph) -> NDArray[np.intp]:
-        """Return where the cells of `part`, some factors of this graph, stand here."""
-        here, there = self.arrays.factor, part.arrays.factor
-        offset = {(int(f["first"]), int(f["second"])): int(f["offset"]) for f in here}
-        starts = np.array([offset[int(f["first"]), int(f["second"])] for f in there])
-        moved = starts - there["offset"]
-        return np.arange(part.n_cells) + np.repeat(moved, there["n_cells"])
+    def places_of(self, member: FactorGraph) -> NDArray[np.intp]:
+        """Return where the cells of `member`, which has some of these factors, are."""
+        here, there = self.arrays.factor, member.arrays.factor
+        keys, wanted = self._keys(here), self._keys(there)
+        order = np.argsort(keys)
+        at = order[np.searchsorted(keys, wanted, sorter=order) % len(order)]
+        if not np.array_equal(keys[at], wanted):
+            raise ValueError(
+                "places_of expects a graph whose factors are all factors of this one; "
+                "got others as well. Pass a member of consensus_factors."
+            )
+        moved = here["offset"][at] - there["offset"]
+        return np.arange(member.n_cells) + np.repeat(moved, there["n_cells"])
+
+    def _keys(self, factor: NDArray[np.void]) -> NDArray[np.intp]:
+        """Return a number for every factor that identifies its labels."""
+        return factor["first"] * (self.n_labels + 1) + factor["second"] + 1
 
     @cached_property
     def arrays(self) -> FactorArrays:
@@ -198,15 +203,15 @@ class FactorGraph:
 
 
 class Coordinates(NamedTuple):
-    """The numbers that tell a difference of two label sets' cells from another.
+    """The independent numbers behind sums of differences U(y) - U(z) of labellings.
 
-    Tables of U(y) - U(z), and of sums of such differences, are not any tables: each
-    sums to zero, and two factors agree about the sums that belong to a label which they
-    share. What is left are, for a label with r values, r - 1 sums, and for an edge the
-    (r - 1)(s - 1) cells away from the table's first row and column: with two values
-    each, 2 n_labels - 1 numbers on a tree instead of its 4 (n_labels - 1) cells.
-    Dual variables are such tables, so weights and scores are too: products of matrices
-    need only these columns.
+    The tables of such a sum have two properties: each table sums to zero, and two
+    factors that share a label agree about the sums of its values. So a few numbers
+    determine all cells: l - 1 sums for a label with l values, and for an edge the cells
+    outside of its table's first row and column. On a tree of labels with two values
+    these are 2 n_labels - 1 numbers instead of 4 (n_labels - 1) cells. Dual variables
+    are such sums, so weights and scores are too: products of matrices need only these
+    columns.
     """
 
     arrays: NDArray[np.void]  # (n_factors,) records
@@ -214,10 +219,10 @@ class Coordinates(NamedTuple):
 
     @classmethod
     def of(cls, factors: FactorGraph, *, shared: bool = True) -> Coordinates:
-        """Give every coordinate of a factor graph its number.
+        """Return the coordinates of a factor graph.
 
-        Unless they are shared, every factor has sums of its own: where an example
-        teaches only some of the factors, those of a label need not agree.
+        Factors share the sums of a label, unless `shared` is False: where an example
+        teaches only some of the factors, their sums need not agree.
 
         Examples
         --------
@@ -266,8 +271,8 @@ class Coordinates(NamedTuple):
         return float(_compiled.squared_norm(self.arrays, values))
 
 
-def consensus_factors(parts: Sequence[FactorGraph]) -> FactorGraph:
-    """Return the factor graph with every factor of any of the parts.
+def consensus_factors(members: Sequence[FactorGraph]) -> FactorGraph:
+    """Return the factor graph with every factor of any of the members.
 
     Examples
     --------
@@ -277,31 +282,31 @@ def consensus_factors(parts: Sequence[FactorGraph]) -> FactorGraph:
     >>> consensus_factors([one, two]).n_factors
     4
     """
-    unary_labels = np.unique(np.concatenate([part.unary_labels for part in parts]))
-    graph = consensus_graph([part.graph for part in parts])
-    return FactorGraph(graph, parts[0].n_values, unary_labels)
+    unary = [member.unary_labels for member in members]
+    graph = consensus_graph([member.graph for member in members])
+    return FactorGraph(graph, members[0].n_values, np.unique(np.concatenate(unary)))
 
 
 def running_sums(
     union: FactorGraph,
-    parts: Sequence[FactorGraph],
+    members: Sequence[FactorGraph],
     scores: Iterable[NDArray[np.float64]],
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield the sum of the scores of the first 1, 2, ... parts on their union.
+    """Yield the sum of the scores of the first 1, 2, ... members on their union.
 
     Parameters
     ----------
     union : FactorGraph
-        With every factor of the parts, and perhaps more, whose scores are 0.
-    parts : sequence of FactorGraph
+        With every factor of the members; scores of other factors are 0.
+    members : sequence of FactorGraph
         At least one.
-    scores : iterable of ndarray of shape (n, n_cells of the part)
-        The scores of each part.
+    scores : iterable of ndarray of shape (n, n_cells of the member)
+        The scores of each member.
 
     Yields
     ------
     ndarray of shape (n, n_cells of the union)
-        The same array every time: use it before you ask for the next.
+        The same array every time: use it before you take the next one.
 
     Examples
     --------
@@ -314,19 +319,19 @@ def running_sums(
     [[[1.0, 0.0, 0.0]], [[1.0, 3.0, 3.0]]]
     """
     total: Any = None
-    for part, own in zip(parts, scores, strict=True):
+    for member, own in zip(members, scores, strict=True):
         if total is None:
             total = np.zeros((len(own), union.n_cells))
-        total[:, union.places_of(part)] += own
+        total[:, union.places_of(member)] += own
         yield total
 
 
 def average_scores(
     union: FactorGraph,
-    parts: Sequence[FactorGraph],
+    members: Sequence[FactorGraph],
     scores: Iterable[NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Return the mean of the parts' scores on their union; see `running_sums`.
+    """Return the mean of the members' scores on their union; see `running_sums`.
 
     Examples
     --------
@@ -335,8 +340,8 @@ def average_scores(
     >>> average_scores(pair, [pair, pair], np.array([[[0.0, 2.0]], [[4.0, 4.0]]]))
     array([[2., 3.]])
     """
-    *_, total = running_sums(union, parts, scores)
-    total /= len(parts)
+    *_, total = running_sums(union, members, scores)
+    total /= len(members)
     return total
 
 

@@ -1,7 +1,7 @@
-"""Output graphs over the labels: drawing them, and reading what users pass.
+"""Output graphs over the labels: drawing them, and reading those that users pass.
 
-A graph has a node per label and undirected edges. Trees, forests, isolated labels and
-cycles are all graphs here.
+A graph has a node per label and undirected edges. It may be a tree or a forest, and may
+have cycles and isolated labels.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class LabelGraph:
     n_labels : int
         Number of nodes.
     edges : array-like of shape (n_edges, 2)
-        Pairs of labels, in any order. They are kept as pairs u < v in lexicographic
-        order, so two graphs with the same edges are the same graph.
+        Pairs of labels, in any order. They are stored as pairs u < v in lexicographic
+        order, so that graphs with the same edges are equal.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class LabelGraph:
         return hash((self.n_labels, self.edges.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LabelGraph, (self.n_labels, self.edges)  # read-only after loading too
+        return LabelGraph, (self.n_labels, self.edges)  # edges are read-only again
 
     def __repr__(self) -> str:
         return f"LabelGraph(n_labels={self.n_labels}, n_edges={self.n_edges})"
@@ -96,11 +96,8 @@ class LabelGraph:
     @cached_property
     def n_components(self) -> int:
         """Number of connected components."""
-        return int(
-            csgraph.connected_components(
-                self.adjacency, directed=False, return_labels=False
-            )
-        )
+        n_components, _ = csgraph.connected_components(self.adjacency, directed=False)
+        return int(n_components)
 
     @property
     def is_forest(self) -> bool:
@@ -109,15 +106,13 @@ class LabelGraph:
 
     @property
     def diameter(self) -> int:
-        """Longest shortest path inside a component, in edges."""
-        distances = csgraph.shortest_path(
-            self.adjacency, directed=False, unweighted=True
-        )
-        return int(distances[np.isfinite(distances)].max())
+        """Number of edges on the longest of all shortest paths inside components."""
+        lengths = csgraph.shortest_path(self.adjacency, unweighted=True)
+        return int(lengths[np.isfinite(lengths)].max())
 
     def to_networkx(self) -> Any:
         """Return the same graph as a `networkx.Graph`."""
-        import networkx  # optional extra: only those who have it call this
+        import networkx  # optional: nothing else needs it
 
         graph = networkx.Graph()
         graph.add_nodes_from(range(self.n_labels))
@@ -157,31 +152,31 @@ def _canonical_edges(edges: ArrayLike, n_labels: int) -> NDArray[np.intp]:
     loops = pairs[pairs[:, 0] == pairs[:, 1]]
     if len(loops):
         raise ValueError(
-            f"an edge joins two different labels; found the self-loop "
+            f"an edge must join two different labels; found the self-loop "
             f"({loops[0, 0]}, {loops[0, 0]}). Remove it."
         )
     unique, counts = np.unique(pairs, axis=0, return_counts=True)
     if len(unique) < len(pairs):
         u, v = unique[counts > 1][0]
         raise ValueError(
-            f"each edge may be given once, in either direction; ({u}, {v}) was given "
+            f"each edge must be given once, in either direction; ({u}, {v}) was given "
             f"{counts.max()} times. Remove the duplicates."
         )
     unique.setflags(write=False)
     return unique
 
 
-# --- drawing graphs: every generator takes (n_labels, rng) -------------------------
+# --- drawing graphs ----------------------------------------------------------------
 
 
 def maximum_spanning_tree(weights: ArrayLike) -> LabelGraph:
-    """Return the spanning tree of largest total weight of a complete graph.
+    """Return the spanning tree of a complete graph that has the largest total weight.
 
     Parameters
     ----------
     weights : array-like of shape (n_labels, n_labels)
-        Symmetric; any finite weights, zeros and negative ones included. The diagonal
-        is ignored.
+        Symmetric. Weights may be any finite numbers, also zero and negative ones. The
+        diagonal is ignored.
 
     Examples
     --------
@@ -190,8 +185,8 @@ def maximum_spanning_tree(weights: ArrayLike) -> LabelGraph:
     """
     weights = np.asarray(weights, dtype=float)
     pairs = np.triu_indices(len(weights), k=1)
-    # SciPy minimises and takes 0 for "no edge": ranks from 1 on keep all edges, and
-    # the order of weights of any size
+    # SciPy minimises and takes 0 for "no edge". Ranks from 1 on keep every edge, and
+    # keep the order of very large and very small weights.
     costs = np.zeros_like(weights)
     costs[pairs] = 1 + np.argsort(np.argsort(-weights[pairs], kind="stable"))
     tree = csgraph.minimum_spanning_tree(costs).tocoo()
@@ -199,7 +194,7 @@ def maximum_spanning_tree(weights: ArrayLike) -> LabelGraph:
 
 
 def random_spanning_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
-    """Draw the paper's random tree: maximum spanning tree of random edge weights.
+    """Draw the paper's random tree: the maximum spanning tree of random edge weights.
 
     Examples
     --------
@@ -212,8 +207,8 @@ def random_spanning_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
 def uniform_random_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
     """Draw one of the n_labels ** (n_labels - 2) trees, all equally likely.
 
-    Node i joins node min(U, i - 1) with U uniform over all nodes, then the nodes are
-    shuffled (Aldous 1990).
+    Node j > 0 joins node min(U, j - 1), where U is uniform over all nodes. Then the
+    nodes are shuffled (Aldous 1990).
 
     Examples
     --------
@@ -227,9 +222,9 @@ def uniform_random_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
 
 
 def recursive_random_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:
-    """Draw a tree that grows by joining a new label to a random old one.
+    """Draw a tree that grows by joining each new label to a random earlier one.
 
-    These trees are flatter than spanning trees of random weights.
+    These trees have smaller diameters than spanning trees of random weights.
 
     Examples
     --------
@@ -243,7 +238,7 @@ def recursive_random_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph
 
 
 def random_pairing(n_labels: int, rng: np.random.Generator) -> LabelGraph:
-    """Draw disjoint pairs of labels; one label stays alone if their number is odd.
+    """Draw disjoint pairs of labels; an odd number of labels leaves one alone.
 
     Examples
     --------
@@ -257,7 +252,7 @@ def random_pairing(n_labels: int, rng: np.random.Generator) -> LabelGraph:
 def independent_labels(
     n_labels: int, rng: np.random.Generator | None = None
 ) -> LabelGraph:
-    """Return the graph without edges: every label is learned on its own.
+    """Return the graph without edges, which makes labels independent of each other.
 
     Examples
     --------
@@ -273,8 +268,8 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     Y : array-like of shape (n_samples, n_labels)
-        Codes 0, 1, ... of each label's values, -1 where not observed. A pair counts
-        where both are observed.
+        Codes 0, 1, ... of each label's values, -1 where not observed. For a pair of
+        labels, only the rows count where both are observed.
 
     Examples
     --------
@@ -283,16 +278,16 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
     """
     Y = np.asarray(Y)
     n_samples, n_labels = Y.shape
-    n_values = np.maximum(Y.max(axis=0) + 1, 1)  # a label never observed has none
+    n_values = np.maximum(Y.max(axis=0) + 1, 1)  # 1 for a label never observed
     start = np.concatenate([[0], np.cumsum(n_values)[:-1]])
     observed = (Y >= 0).astype(float)
     one_hot = np.zeros((n_samples, n_values.sum()))
     one_hot[np.arange(n_samples)[:, None], start + np.maximum(Y, 0)] = observed
 
-    label = np.repeat(np.arange(n_labels), n_values)  # of every value
-    both = (observed.T @ observed)[label][:, label]  # rows that have both labels
+    label = np.repeat(np.arange(n_labels), n_values)  # the label of every value
+    both = (observed.T @ observed)[label][:, label]  # rows where both are observed
     joint = one_hot.T @ one_hot
-    alone = (one_hot.T @ observed)[:, label]  # among these rows
+    alone = (one_hot.T @ observed)[:, label]  # count of a value among these rows
     seen = joint > 0
     terms = np.zeros_like(joint)
     ratio = joint[seen] * both[seen] / (alone[seen] * alone.T[seen])
@@ -301,9 +296,9 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
 
 
 def chow_liu_tree(Y: ArrayLike) -> LabelGraph:
-    """Return the tree of largest total mutual information between joined labels.
+    """Return the tree with the largest total mutual information of its edges.
 
-    Constant and independent labels are joined too, by edges of no information.
+    It spans all labels: constant and independent ones get edges of no information.
 
     Examples
     --------
@@ -316,9 +311,9 @@ def chow_liu_tree(Y: ArrayLike) -> LabelGraph:
 def informed_random_tree(Y: ArrayLike, rng: np.random.Generator) -> LabelGraph:
     """Draw a tree that prefers label pairs of high mutual information.
 
-    Pairs are drawn one after another without replacement, each with probability
-    proportional to its mutual information, and joined unless they are connected
-    already. A pair without information comes behind all others.
+    Pairs are drawn one after another without replacement, with probabilities
+    proportional to their mutual information. A drawn pair becomes an edge unless its
+    labels are already connected. Pairs without information are drawn last.
 
     Parameters
     ----------
@@ -329,12 +324,12 @@ def informed_random_tree(Y: ArrayLike, rng: np.random.Generator) -> LabelGraph:
 
     Examples
     --------
-    >>> Y = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]]  # the first two are the same
+    >>> Y = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]]  # the first two are equal
     >>> informed_random_tree(Y, np.random.default_rng(0)).edges[0].tolist()
     [0, 1]
     """
-    information = np.maximum(mutual_information(Y), 1e-100)  # its logarithm is taken
-    # sorting by log p + Gumbel noise is drawing from p without replacement
+    information = np.maximum(mutual_information(Y), 1e-100)  # for the logarithm
+    # sorting by log p + Gumbel noise draws from p without replacement
     noise = rng.gumbel(size=information.shape)
     return maximum_spanning_tree(np.log(information) + noise)
 
@@ -363,19 +358,19 @@ def draw_graph(
     rng: np.random.Generator,
     label_names: Sequence[Any] | None = None,
 ) -> LabelGraph:
-    """Turn what a user may pass as `graph` into the graph of one model.
+    """Return the graph of one model from the `graph` that a user passed.
 
     Parameters
     ----------
     graph : str, callable or graph
-        A name of `GENERATORS` or `FROM_LABELS`, a function of ``(n_labels, rng)``, or
-        anything `as_label_graph` reads.
+        A name in `GENERATORS` or `FROM_LABELS`, a function of ``(n_labels, rng)``, or
+        a graph in any form that `as_label_graph` reads.
     Y : ndarray of shape (n_samples, n_labels)
         Codes of the training labels, -1 where not observed.
     rng : Generator
-        Source of randomness; fixed graphs leave it untouched.
+        Source of randomness; fixed graphs do not use it.
     label_names : sequence, optional
-        Names by which the nodes of a networkx graph may call the labels.
+        Names of the labels, which edges may use instead of numbers.
 
     Examples
     --------
@@ -404,14 +399,14 @@ def draw_graph(
 def as_label_graph(
     graph: Any, n_labels: int, label_names: Sequence[Any] | None = None
 ) -> LabelGraph:
-    """Read a graph over `n_labels` labels from any of its usual forms.
+    """Read a graph over `n_labels` labels.
 
     Parameters
     ----------
     graph : LabelGraph, networkx graph, square matrix or list of pairs
-        A square (n_labels, n_labels) array or sparse matrix is a symmetric adjacency
-        matrix, non-zero meaning an edge. The nodes of a networkx graph are the label
-        names, or 0, ..., n_labels - 1; directions are ignored.
+        An array or sparse matrix of shape (n_labels, n_labels) is a symmetric adjacency
+        matrix, whose non-zero entries are edges. The nodes of a networkx graph are the
+        label names, or 0, ..., n_labels - 1; directions are ignored.
     n_labels : int
         Number of labels of the problem.
     label_names : sequence, optional
@@ -426,22 +421,23 @@ def as_label_graph(
     """
     if isinstance(graph, LabelGraph):
         _check_size(graph.n_labels, n_labels)
-        found = graph
+        label_graph = graph
     elif hasattr(graph, "nodes") and hasattr(graph, "edges"):  # networkx, not imported
         _check_size(len(graph.nodes), n_labels)
-        found = LabelGraph(n_labels, _networkx_edges(graph, n_labels, label_names))
+        edges = _networkx_edges(graph, n_labels, label_names)
+        label_graph = LabelGraph(n_labels, edges)
     else:
-        found = _from_array(_numbered(graph, label_names), n_labels)
-    if found.n_edges == 0 and n_labels > 1:
+        label_graph = _from_array(_numbered(graph, label_names), n_labels)
+    if label_graph.n_edges == 0 and n_labels > 1:
         raise ValueError(
             f"the graph is empty: expected at least one edge between the {n_labels} "
             'labels. Pass graph="independent" to learn every label on its own.'
         )
-    return found
+    return label_graph
 
 
 def consensus_graph(graphs: Sequence[LabelGraph]) -> LabelGraph:
-    """Return the graph with every edge of any of the graphs (MAM's graph).
+    """Return the graph that has the edges of all given graphs (MAM's graph).
 
     Examples
     --------
@@ -452,10 +448,10 @@ def consensus_graph(graphs: Sequence[LabelGraph]) -> LabelGraph:
     return LabelGraph(graphs[0].n_labels, np.unique(edges, axis=0))
 
 
-def _check_size(found: int, n_labels: int) -> None:
-    if found != n_labels:
+def _check_size(n_nodes: int, n_labels: int) -> None:
+    if n_nodes != n_labels:
         raise ValueError(
-            f"the graph must have {n_labels} nodes, one per label; it has {found}. "
+            f"the graph must have {n_labels} nodes, one per label; it has {n_nodes}. "
             "Pass a graph over the labels of Y."
         )
 
@@ -464,25 +460,24 @@ def _networkx_edges(
     graph: Any, n_labels: int, label_names: Sequence[Any] | None
 ) -> list[tuple[int, int]]:
     number: dict[Any, int] = {j: j for j in range(n_labels)}
-    names = (
-        {} if label_names is None else {name: j for j, name in enumerate(label_names)}
-    )
+    named = () if label_names is None else label_names
+    names = {name: j for j, name in enumerate(named)}
     if any(node in names for node in graph.nodes):
         number = names
-    strangers = [node for node in graph.nodes if node not in number]
-    if strangers:
+    unknown = [node for node in graph.nodes if node not in number]
+    if unknown:
         raise ValueError(
             f"the nodes of the graph must be 0 to {n_labels - 1} or the label names; "
-            f"found {strangers[0]!r}."
+            f"found {unknown[0]!r}."
         )
     edges = [(number[u], number[v]) for u, v in graph.edges()]
-    if graph.is_directed():  # an arrow each way is one edge
+    if graph.is_directed():  # arrows in both directions are one edge
         edges = sorted({(min(edge), max(edge)) for edge in edges})
     return edges
 
 
 def _numbered(graph: Any, label_names: Sequence[Any] | None) -> Any:
-    """Replace label names in a list or set of pairs by the numbers of the labels."""
+    """Replace names by label numbers in a list or set of pairs of names."""
     if isinstance(graph, Set):
         graph = list(graph)
     if label_names is None or not isinstance(graph, list | tuple):
@@ -494,10 +489,10 @@ def _numbered(graph: Any, label_names: Sequence[Any] | None) -> Any:
     )
     if not is_named:
         return graph
-    strangers = [end for pair in graph for end in pair if end not in number]
-    if strangers:
+    unknown = [end for pair in graph for end in pair if end not in number]
+    if unknown:
         raise ValueError(
-            f"edges must join labels of Y; {strangers[0]!r} is none of "
+            f"edges must join labels of Y; {unknown[0]!r} is none of "
             f"{', '.join(map(str, label_names))}."
         )
     return [tuple(number[end] for end in pair) for pair in graph]
@@ -520,7 +515,7 @@ def _from_array(graph: Any, n_labels: int) -> LabelGraph:
                 "a DataFrame); got "
                 f"{type(graph).__name__}: {graph!r:.80}."
             )
-    # A 2 x 2 array is never a list of edges: over two labels there is only one edge.
+    # For two labels a 2 x 2 array is a matrix: two labels have one edge, not two.
     square = array.ndim == 2 and array.shape[0] == array.shape[1] and len(array) > 0
     if not square or (array.shape != (n_labels, n_labels) and array.shape == (2, 2)):
         return LabelGraph(n_labels, array)
@@ -533,7 +528,7 @@ def _from_array(graph: Any, n_labels: int) -> LabelGraph:
     loops = np.flatnonzero(np.diag(array))
     if len(loops):
         raise ValueError(
-            f"an edge joins two different labels; found the self-loop ({loops[0]}, "
+            f"an edge must join two different labels; found the self-loop ({loops[0]}, "
             f"{loops[0]}). Clear the diagonal of the adjacency matrix."
         )
     return LabelGraph(n_labels, np.argwhere(np.triu(array != 0)))

@@ -1,8 +1,8 @@
 """Inference on factor graphs: best labellings, max-marginals, bounds on the best score.
 
-Scores of n examples stand in an array of shape (n, n_cells), one row per example and
-one column per cell of the factor graph. Everything is batched over examples, compiled,
-and runs without the GIL.
+Scores of n examples have shape (n, n_cells): one row per example and one column per
+cell of the factor graph. All functions take many examples, are compiled, and run
+without the GIL.
 """
 
 from __future__ import annotations
@@ -108,23 +108,22 @@ def tree_reweighted(
 ) -> Decoding:
     """Decode on any graph by sequential tree-reweighted message passing.
 
-    Gives a labelling and an upper bound on the best score for every example; where
+    Return a labelling and an upper bound on the best score for every example; where
     they meet, the labelling is proven optimal (Kolmogorov 2006).
 
     Examples
     --------
     >>> from spanforest.graphs import LabelGraph
     >>> triangle = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
-    >>> found = tree_reweighted(triangle, [[0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]])
-    >>> found.labels.tolist(), found.proven.tolist()
+    >>> decoding = tree_reweighted(triangle, [[0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]])
+    >>> decoding.labels.tolist(), decoding.proven.tolist()
     ([[1, 1, 1]], [True])
     """
     scores = _as_scores(factors, scores)
     labels, score = _empty_result(factors, len(scores))
     bound = np.empty_like(score)
-    messages = np.empty(factors.n_messages)
     _compiled.tree_reweighted_rows(
-        scores, factors.arrays, max_sweeps, messages, labels, score, bound
+        scores, factors.arrays, max_sweeps, labels, score, bound
     )
     return Decoding(labels, score, bound)
 
@@ -144,7 +143,7 @@ def max_product(
     scores : array-like of shape (n, n_cells)
         The scores.
     n_sweeps : int, optional
-        Sweeps to make; by default the graph's diameter, the paper's early stopping.
+        Number of sweeps; by default the graph's diameter, the paper's early stopping.
     damping : float in [0, 1)
         Share of the old message that is kept; 0 is exact on trees.
 
@@ -159,8 +158,8 @@ def max_product(
     --------
     >>> from spanforest.graphs import LabelGraph
     >>> chain = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
-    >>> found, converged = max_product(chain, [[0.0, 1.0, 2.0, 3.0]], damping=0.0)
-    >>> found.labels.tolist()
+    >>> decoding, _ = max_product(chain, [[0.0, 1.0, 2.0, 3.0]], damping=0.0)
+    >>> decoding.labels.tolist()
     [[1, 1]]
     """
     if not 0 <= damping < 1:
@@ -169,11 +168,8 @@ def max_product(
     labels, change = _empty_result(factors, len(scores))
     if n_sweeps is None:
         n_sweeps = factors.graph.diameter
-    messages = np.empty(factors.n_messages)
-    schedule = (int(n_sweeps), float(damping))
-    _compiled.max_product_rows(
-        scores, factors.arrays, schedule, messages, labels, change
-    )
+    schedule = _compiled.Schedule(int(n_sweeps), float(damping))
+    _compiled.max_product_rows(scores, factors.arrays, schedule, labels, change)
     score = score_labels(factors, scores, labels)
     converged = change <= 1e-9 * np.abs(scores).max(axis=1, initial=0.0)
     return Decoding(labels, score, np.full_like(score, np.inf)), converged
@@ -191,8 +187,8 @@ def exhaustive_search(factors: FactorGraph, scores: ArrayLike) -> Decoding:
     """
     if factors.n_labellings > 2**24:
         raise ValueError(
-            f"exhaustive search over {factors.n_labellings} labellings would not end; "
-            "at most 2 ** 24 are tried. Use decode instead."
+            f"exhaustive_search tries at most 2 ** 24 labellings; this graph has "
+            f"{factors.n_labellings}. Use decode instead."
         )
     scores = _as_scores(factors, scores)
     labels, best = _empty_result(factors, len(scores))
@@ -203,8 +199,8 @@ def exhaustive_search(factors: FactorGraph, scores: ArrayLike) -> Decoding:
 def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:
     """Find good labellings with bounds.
 
-    Exact on forests; elsewhere tree-reweighted message passing, and, where that proves
-    nothing and there are at most 4096 labellings, a search of all of them.
+    Exact on forests. Elsewhere by tree-reweighted message passing; where that proves
+    nothing and there are at most 4096 labellings, all of them are tried.
 
     Examples
     --------
@@ -216,13 +212,13 @@ def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:
     if factors.graph.is_forest:
         return max_sum(factors, scores)
     scores = _as_scores(factors, scores)
-    found = tree_reweighted(factors, scores)
+    decoding = tree_reweighted(factors, scores)
     if factors.n_labellings <= FEW_LABELLINGS:
-        open_rows = np.flatnonzero(~found.proven)
+        open_rows = np.flatnonzero(~decoding.proven)
         exact = exhaustive_search(factors, scores[open_rows])
-        for part, certain in zip(found, exact, strict=True):
-            part[open_rows] = certain
-    return found
+        for values, proven in zip(decoding, exact, strict=True):
+            values[open_rows] = proven
+    return decoding
 
 
 def label_margins(
@@ -232,7 +228,7 @@ def label_margins(
 
     On a forest these are the max-marginals minus the maximum: what it costs to force a
     value when all other labels may follow. On a graph with cycles, where max-marginals
-    are out of reach, the other labels stay as decoded. Either way the decoded value
+    cannot be computed, the other labels stay as decoded. Either way the decoded value
     has margin 0, and where the decoding is optimal no margin is positive.
 
     Examples
@@ -243,8 +239,10 @@ def label_margins(
     [[-1.0, 0.0]]
     """
     if factors.graph.is_forest:
-        marginals = max_marginals(factors, scores)
-        return [m - m.max(axis=1, keepdims=True) for m in marginals]
+        return [
+            marginals - marginals.max(axis=1, keepdims=True)
+            for marginals in max_marginals(factors, scores)
+        ]
     scores = _as_scores(factors, scores)
     if decoding is None:
         decoding = decode(factors, scores)

@@ -45,8 +45,8 @@ def edge_loss(first: NDArray[np.intp], second: NDArray[np.intp]) -> FactorLoss:
 def hamming_loss(first: NDArray[np.intp], second: NDArray[np.intp]) -> FactorLoss:
     """Count the wrong labels.
 
-    A label counts in its unary factor, if it has one; else it is shared evenly by its
-    edges. So with unary factors a label that an example has counts in full, even where
+    A label counts in its unary factor if it has one; otherwise its edges share it
+    evenly. So with unary factors a label that an example has counts in full, even where
     the example lacks the labels at the other ends.
 
     Examples

@@ -1,9 +1,8 @@
 """The paper's three measures of a multilabel prediction, as functions and as scorers.
 
 A *microlabel* is one label of one example; a *multilabel* is all labels of one example
-together. Labels may be given as lists, arrays, data frames or sparse indicator
-matrices, and the true and the predicted ones need not be of the same kind. A 1-D
-target is one label.
+together. Labels may be lists, arrays, data frames or sparse indicator matrices. True
+and predicted labels need not be of the same kind. A 1-D target is one label.
 """
 
 from collections.abc import Callable
@@ -26,7 +25,7 @@ __all__ = [
 
 
 def microlabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
-    """Proportion of microlabels that are right: one minus the Hamming loss.
+    """Return the share of microlabels that are right: one minus the Hamming loss.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ def microlabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> 
 
 
 def multilabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
-    """Proportion of examples with all their labels right: one minus the 0/1 loss.
+    """Return the share of examples with all labels right: one minus the 0/1 loss.
 
     Parameters
     ----------
@@ -90,18 +89,19 @@ def multilabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> 
 
 
 def microlabel_f1(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
-    """F1 of the positive class over all microlabels pooled.
+    """Return the F1 score of the positive class over all microlabels pooled.
 
-    This is 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall, with
-    true positives, false positives and false negatives counted over all labels of all
-    examples. It is 0, without a warning, if nothing is positive in truth or prediction.
+    This is 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall. True
+    positives, false positives and false negatives are counted over all labels of all
+    examples. The score is 0, without a warning, if no true or predicted label is
+    positive.
 
     Parameters
     ----------
     Y_true : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         The true labels, each 0 or 1 (or False or True).
     Y_pred : array-like or sparse matrix of the same shape
-        The predicted labels, likewise.
+        The predicted labels, each 0 or 1.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the examples.
 
@@ -125,9 +125,8 @@ def microlabel_f1(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     truth, prediction = _aligned(Y_true, Y_pred)
     truth, prediction = _positives(truth, "Y_true"), _positives(prediction, "Y_pred")
     weights = np.ones(len(truth)) if sample_weight is None else sample_weight
-    n_positive = weights @ (
-        truth.sum(axis=1) + prediction.sum(axis=1)
-    )  # 2 TP + FP + FN
+    # 2 TP + FP + FN
+    n_positive = weights @ (truth.sum(axis=1) + prediction.sum(axis=1))
     if n_positive == 0:
         return 0.0
     return float(2 * (weights @ (truth & prediction).sum(axis=1)) / n_positive)
@@ -159,7 +158,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Both label matrices, dense, of one shape (n_samples, n_labels)."""
+    """Return both label matrices, dense and of one shape (n_samples, n_labels)."""
     truth, prediction = _as_matrix(Y_true, "Y_true"), _as_matrix(Y_pred, "Y_pred")
     _check_observed(Y_true, truth)
     if truth.shape != prediction.shape:
@@ -172,11 +171,11 @@ def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
             f"At least one example and one label are needed; got {_size(truth)}."
         )
     kinds = {truth.dtype.kind, prediction.dtype.kind}
-    if kinds & set("US") and kinds & set("biuf"):  # NumPy would call all of it unequal
+    if kinds & set("US") and kinds & set("biuf"):  # NumPy would find nothing equal
         raise ValueError(
             f"Y_true and Y_pred must hold the same kind of values; one holds strings "
             f"and the other numbers ({truth.dtype} and {prediction.dtype}). Encode "
-            "both alike."
+            "both in the same way."
         )
     return truth, prediction
 
@@ -184,7 +183,7 @@ def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
 def _as_matrix(Y: Any, name: str) -> np.ndarray:
     matrix = Y.toarray() if issparse(Y) else np.asarray(Y)
     if isinstance(Y, list) and matrix.dtype.kind in "US":
-        matrix = np.asarray(Y, dtype=object)  # or a number beside a string becomes one
+        matrix = np.asarray(Y, dtype=object)  # keeps numbers beside strings numbers
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2:
@@ -203,13 +202,13 @@ def _check_observed(Y: Any, matrix: np.ndarray) -> None:
         i, j = np.argwhere(missing)[0]
         raise ValueError(
             f"Y_true must be fully observed; label {j} of example {i} is missing. "
-            "Leave such examples out, or compare the observed labels only: "
+            "Leave such examples out, or compare only the observed labels: "
             "(Y_true == Y_pred)[observed].mean()."
         )
 
 
 def find_missing(Y: np.ndarray) -> np.ndarray:
-    """Tell which entries of an array are None, NaN or pandas.NA, or masked.
+    """Return which entries of an array are None, NaN, pandas.NA or masked.
 
     Examples
     --------
@@ -226,7 +225,7 @@ def find_missing(Y: np.ndarray) -> np.ndarray:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value is None, NaN or pandas.NA.
+    """Return whether a value is None, NaN or pandas.NA.
 
     Examples
     --------
@@ -235,7 +234,7 @@ def is_missing(value: Any) -> bool:
     """
     try:
         return value is None or bool(value != value)
-    except TypeError:  # pandas.NA refuses to say
+    except TypeError:  # pandas.NA has no truth value
         return True
 
 
@@ -244,7 +243,7 @@ def _size(Y: np.ndarray) -> str:
 
 
 def _positives(Y: np.ndarray, name: str) -> np.ndarray:
-    """Which microlabels are 1; all others must be 0."""
+    """Return which microlabels are 1; refuse values other than 0 and 1."""
     positive = Y == 1
     other = ~(positive | (Y == 0))
     if other.any():

@@ -12,17 +12,17 @@ __all__ = ["LabelCardinalityKFold"]
 
 
 class LabelCardinalityKFold(BaseCrossValidator):
-    """K folds that agree in how many positive labels their examples have.
+    """K folds whose examples have similar numbers of positive labels.
 
     The scheme of the paper's section "Parameter Selection and Evaluation Measures":
-    examples with the same number of positive labels form a class; each class is split
-    at random over the folds. An entry of `y` is positive if it is above zero, so
-    indicators, signs (-1, 1) and class codes are all understood.
+    examples with the same number of positive labels form a class, and each class is
+    split at random over the folds. An entry of `y` is positive if it is greater than
+    zero, so `y` may hold indicators, signs (-1, 1) or class codes.
 
     * The test folds partition the examples.
     * The sizes of two folds differ by at most one.
     * The number of examples of one class in two folds differs by at most one.
-    * Any `y` will do: dense, sparse or DataFrame, and labels with a single positive
+    * `y` may be dense, sparse or a DataFrame, and a label may have a single positive
       example or none.
     * An integer `random_state` gives the same folds at every call.
 
@@ -68,13 +68,13 @@ class LabelCardinalityKFold(BaseCrossValidator):
         self.random_state = random_state
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
-        """Give the number of folds; the arguments are not used."""
+        """Return the number of folds; the arguments are not used."""
         return self.n_splits
 
     def split(
         self, X, y=None, groups=None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Give the rows of the training and the test part of each fold.
+        """Yield the training rows and the test rows of each fold.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class LabelCardinalityKFold(BaseCrossValidator):
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             The labels, as numbers.
         groups : None
-            Not used; there for compatibility.
+            Not used; accepted for compatibility with scikit-learn.
 
         Yields
         ------
@@ -103,9 +103,9 @@ class LabelCardinalityKFold(BaseCrossValidator):
                 f"{n_samples}. Pass a smaller n_splits."
             )
 
-        # Examples are dealt out class by class, each class going on at the fold where
-        # the last one stopped: starting every class at the first fold would let
-        # its excess add up over the classes.
+        # Examples are dealt out class by class. Each class goes on at the fold where
+        # the last one stopped: if every class started at the first fold, that fold
+        # would get one more example per class.
         fold_names = np.arange(self.n_splits)
         order = np.arange(n_samples)
         if self.shuffle:
@@ -138,7 +138,7 @@ def _n_positive(y) -> NDArray[np.int_]:
 
 
 def _as_numbers(y: NDArray[np.object_]) -> NDArray:
-    """Turn a mixed DataFrame's objects into numbers where they are numbers."""
+    """Turn the objects of a mixed DataFrame into numbers, if all are numbers."""
     try:
         return y.astype(np.float64)
     except (TypeError, ValueError):

@@ -2,26 +2,26 @@
 
 Three ideas, each in a few lines:
 
-* *Forms.* How scores F = K A follow from the dual variables A (`dual_coef`) is the
-  business of a form: the kernel form multiplies by rows of K, the linear forms keep
-  W = X^T A. Dense forms work on blocks of examples at the speed of a matrix product.
-  All forms walk the same iterates, up to rounding. What is multiplied are not tables
-  but their coordinates, half as many (`factors.Coordinates`).
+* *Forms.* A form computes the scores F = K A from the dual variables A (`dual_coef`):
+  the kernel form multiplies by rows of K, the linear forms keep W = X^T A. Dense forms
+  work on blocks of examples at the speed of a matrix product. All forms walk the same
+  iterates, up to rounding. They multiply not tables but their coordinates, about half
+  as many (`factors.Coordinates`).
 * *Visits.* Every epoch visits all examples in random order; a visit makes a few
   pairwise steps (forests) or Frank-Wolfe steps (graphs with cycles) with exact line
   search on one row of A.
-* *Acceleration.* Scores are computed not from A but from an average of the A's of past
-  epochs (`Acceleration`), which is dual feasible too, and is the solution returned.
+* *Acceleration.* Scores are computed from an average of the A of past epochs instead of
+  A itself (`Acceleration`). The average is dual feasible too: it is the solution.
 
-The result is certified: the gap between primal and dual objective at the returned point
-is computed from scores that are all of the same moment.
+The result is certified: the gap between primal and dual objective at the solution is
+computed from scores that are all of the same moment.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,29 +29,39 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest import _compiled
-from spanforest._compiled import LossArrays, ProblemArrays, State
+from spanforest._blas import single_blas_thread
+from spanforest._compiled import (
+    DenseRows,
+    LossArrays,
+    Messages,
+    ProblemArrays,
+    SparseRows,
+    State,
+)
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.losses import FactorLoss
 
 __all__ = [
     "DenseForm",
+    "Form",
     "KernelForm",
     "Problem",
     "Solution",
     "SparseForm",
     "linear_form",
     "solve",
+    "solve_path",
 ]
 
-BLOCK_SIZE = 8  # examples that are visited with scores computed at once
-CERTIFIED_AT_ONCE = 256  # examples whose violations are measured at once
+BLOCK_SIZE = 8  # examples whose scores are computed at once before they are visited
+CERTIFIED_AT_ONCE = 256  # examples whose margin violations are computed at once
 STEPS_PER_VISIT = 3
-# What the gap comes to of its estimate, if nothing is known; see `solve`.
+# Expected ratio of the exact gap to its estimate, before the first exact gap is known.
 USUAL_SHARE = 0.75
 
 
 class Problem(NamedTuple):
-    """What is to be learned: labels on a factor graph, a loss, and C."""
+    """A training problem: labels on a factor graph, a loss, and C."""
 
     factors: FactorGraph
     loss: FactorLoss
@@ -60,12 +70,12 @@ class Problem(NamedTuple):
 
     @property
     def coordinates(self) -> Coordinates:
-        """Of the dual variables: labels are shared if every example has all labels."""
+        """Coordinates of A: factors share them if every example has all labels."""
         return Coordinates.of(self.factors, shared=bool((self.Y >= 0).all()))
 
     @property
     def taught(self) -> NDArray[np.bool_]:
-        """Which factors each example teaches: those whose labels it has.
+        """Whether each example has all labels of each factor.
 
         Shape (n_samples, n_factors), or empty if every label is observed.
         """
@@ -76,11 +86,11 @@ class Problem(NamedTuple):
         is_unary = factor["second"] < 0
         taught = observed[:, factor["first"]]
         taught &= observed[:, factor["second"]] | is_unary
-        return np.ascontiguousarray(taught)  # else compiled anew for another layout
+        return np.ascontiguousarray(taught)  # the layout that routines are compiled for
 
 
 class Solution(NamedTuple):
-    """What the solver found and how sure it is."""
+    """A solution, and how close to the optimum it is proven to be."""
 
     weights: NDArray[np.float64]  # A in the kernel form, W = X^T A in a linear form
     intercept: NDArray[np.float64]  # (n_cells,)
@@ -109,8 +119,17 @@ class Form(ABC):
     """Dual variables of one problem, and the weights that scores are computed from.
 
     Visits change `dual_coef`; `weights` and `intercept` belong to its average (see
-    `Acceleration`). All three are coordinates. An intercept is a constant feature:
-    `constant` is 1, or 0 for none, and adds its square to the kernel.
+    `Acceleration`). All three are coordinates. An intercept is the weight of a constant
+    feature: `constant` is 1, or 0 for none, and adds its square to the kernel.
+
+    Parameters
+    ----------
+    data : ndarray or CSR matrix of shape (n_samples, n_columns)
+        Features, or the kernel matrix.
+    coordinates : Coordinates
+        Coordinates of the dual variables.
+    fit_intercept : bool
+        Whether there is a constant feature.
     """
 
     def __init__(
@@ -129,14 +148,14 @@ class Form(ABC):
         order: NDArray[np.intp],
         problem: ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: tuple[Any, ...] | None,
+        messages: Messages | None,
         scale: float = 1.0,
     ) -> None:
-        """Visit examples in this order.
+        """Visit examples in this order, and change the dual variables and weights.
 
-        `problem` and `messages` are as the compiled routines take them. hinge[i]
-        becomes the margin violation of example i when it was visited. Changes of the
-        dual variables enter the weights times `scale`.
+        `messages` are buffers of message passing, None on a forest. hinge[i] becomes
+        the margin violation of example i when it was visited. Changes of the dual
+        variables enter the weights times `scale`.
         """
 
     def restart(self, factor: float = 1.0) -> None:
@@ -150,13 +169,16 @@ class Form(ABC):
         self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
 
     def sharpen(self) -> None:  # noqa: B027
-        """Go on without rounding, if there is any."""
+        """Multiply in full precision from now on."""
 
     def scores(self, block: slice) -> NDArray[np.float64]:
         """Return F for some examples, in float64."""
         rows = self.data[block].astype(np.float64, copy=False)
         values = self._products(rows) + self.constant * self.intercept
         return self.coordinates.expand(values)
+
+    def note_scores(self, block: slice, scores: NDArray[np.float64]) -> None:  # noqa: B027
+        """Take note of F for some examples, for forms that need it for ‖w‖²."""
 
     def squared_norm(self) -> float:
         """Return ‖w‖², the constant feature's weights included."""
@@ -174,34 +196,29 @@ class Form(ABC):
         return State(self.dual_coef, self.intercept, hinge, scale, self.constant)
 
 
-class BlockedForm(Form):
-    """A form of dense data, a block of examples per matrix product.
+class DenseForm(Form):
+    """F = X W with W = X^T A, for the linear kernel of dense features.
 
-    Epochs multiply by `multiplied`, the data or a rounded copy of them, certificates by
-    the data. The weights of a coordinate lie side by side.
+    Epochs read a block of examples per matrix product. The weights of a coordinate lie
+    side by side in memory.
     """
 
-    def __init__(self, data, coordinates, fit_intercept=False, rounded=None):
+    def __init__(
+        self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
+    ) -> None:
         super().__init__(data, coordinates, fit_intercept)
-        self.multiplied = data if rounded is None else rounded
         self.weights = np.asfortranarray(self.weights)
+        self.epoch_data = data  # what epochs multiply by; certificates use `data`
 
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, a block at a time."""
-        weights, rounded = self.weights.T, None
-        if self.multiplied.dtype != weights.dtype:
-            rounded = weights.astype(self.multiplied.dtype)
-        factors = self.multiplied, weights, rounded
         state = self._state(hinge, scale)
-        self._pass(order, BLOCK_SIZE, *factors, problem, state, messages)
+        _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, messages)
 
-    @abstractmethod
-    def _pass(self, *arguments: Any) -> None:
-        """Call the compiled routine."""
-
-    def sharpen(self):
-        """Go on with products of the data themselves."""
-        self.multiplied = self.data
+    def _rows(self) -> DenseRows:
+        weights = self.weights.T
+        rounded = weights.astype(self.epoch_data.dtype, copy=False)
+        return DenseRows(self.epoch_data, weights, rounded)
 
     def _products(self, rows):
         products = _compiled.room_for_products(len(rows), self.coordinates.n)
@@ -210,45 +227,51 @@ class BlockedForm(Form):
         return products[: len(rows), : self.coordinates.n]
 
 
-class KernelForm(BlockedForm):
+class KernelForm(DenseForm):
     """F = K A, for a kernel matrix K: the weights are A itself.
 
-    A copy of K in single precision makes epochs faster.
+    `single`, a copy of K in single precision, makes epochs faster. ‖w‖² is the sum of
+    <F_i, A_i>, each of the moment when F_i was last noted.
     """
 
-    def __init__(self, data, coordinates, fit_intercept=False, rounded=None):
-        super().__init__(data, coordinates, fit_intercept, rounded)
-        self._squared_norms = np.zeros(len(data))  # <F_i, A_i> when last computed
+    def __init__(
+        self,
+        data: Any,
+        coordinates: Coordinates,
+        fit_intercept: bool = False,
+        single: NDArray[np.float32] | None = None,
+    ) -> None:
+        super().__init__(data, coordinates, fit_intercept)
+        self.epoch_data = data if single is None else single
+        self._squared_norms = np.zeros(len(data))
 
-    def _pass(self, *arguments):
-        _compiled.kernel_pass(*arguments, self._squared_norms)
+    def epoch(self, order, problem, hinge, messages, scale=1.0):
+        """Visit examples in this order, a block at a time, and note their scores."""
+        state, norms = self._state(hinge, scale), self._squared_norms
+        rows = self._rows()
+        _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, messages, norms)
 
     def restart(self, factor=1.0):
         """Begin anew from the dual variables as they are, times a factor."""
         super().restart(factor)
         for block in _blocks(len(self.data)):
-            self.scores(block)
+            self.note_scores(block, self.scores(block))
 
-    def scores(self, block):
-        """Return F for some examples, in float64, and note what they say of ‖w‖²."""
-        scores = super().scores(block)
+    def sharpen(self):
+        """Multiply by the kernel itself from now on."""
+        self.epoch_data = self.data
+
+    def note_scores(self, block, scores):
+        """Compute <F_i, A_i> of some examples."""
         A = self.coordinates.expand(self.weights[block])
         self._squared_norms[block] = np.einsum("ic,ic->i", scores, A)
-        return scores
 
     def squared_norm(self):
-        """Return sum_i <F_i, A_i>, each of when the scores were last computed."""
+        """Return sum_i <F_i, A_i>."""
         return float(self._squared_norms.sum())
 
     def _weights_of(self, A):
         return A
-
-
-class DenseForm(BlockedForm):
-    """F = X W with W = X^T A, for the linear kernel of dense features."""
-
-    def _pass(self, *arguments):
-        _compiled.dense_pass(*arguments)
 
 
 class SparseForm(Form):
@@ -259,15 +282,9 @@ class SparseForm(Form):
 
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, one at a time."""
-        X = self.data
-        _compiled.sparse_pass(
-            order,
-            (X.data, X.indices, X.indptr),
-            self.weights,
-            problem,
-            self._state(hinge, scale),
-            messages,
-        )
+        rows = SparseRows(self.data.data, self.data.indices, self.data.indptr)
+        state = self._state(hinge, scale)
+        _compiled.sparse_pass(order, rows, self.weights, problem, state, messages)
 
 
 def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> Form:
@@ -285,7 +302,7 @@ def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -
 
 
 class Acceleration:
-    """Smooths the dual variables over epochs, and everything that is linear in them.
+    """Smooths the dual variables A over epochs, and values that are linear in them.
 
     The primal is solved as a sequence of proximal problems, each with the term
     κ/2 ‖w - z‖² and given one epoch, where the centre z is extrapolated from the
@@ -300,21 +317,26 @@ class Acceleration:
     it times `scale` = (1 - ρ)² = 1 / (1 + κ), so that visits see a flatter objective
     and take longer steps. An average of dual feasible points is dual feasible.
 
-    `values` holds the images of the second average and is updated in place; before the
-    first epoch all are zero.
+    Every value that is linear in A is averaged in the same way.
     """
 
-    def __init__(self, values: list[NDArray[np.float64]]) -> None:
-        self.values = values
+    def __init__(self) -> None:
         self.rho, self.scale = 0.0, 1.0
-        self.once = [np.zeros_like(value) for value in values]
-        self.past = [np.zeros_like(value) for value in values]  # value - scale * A
+        self._once: list[NDArray[np.float64]] = []
+        self._past: list[NDArray[np.float64]] = []  # value - scale * A
 
-    def advance(self, kappa: float) -> None:
-        """Begin an epoch with a new κ."""
+    def advance(self, kappa: float, values: Sequence[NDArray[np.float64]]) -> None:
+        """Begin an epoch with a new κ, and change `values` in place accordingly.
+
+        They are the images of the second average, the same arrays in every epoch, each
+        changed since by `scale` times the change of A's image.
+        """
+        if not self._once:
+            self._once = [np.zeros_like(value) for value in values]
+            self._past = [np.zeros_like(value) for value in values]
         rho = 1.0 - 1.0 / np.sqrt(1.0 + kappa)
         scale = (1.0 - rho) ** 2
-        for value, once, past in zip(self.values, self.once, self.past, strict=True):
+        for value, once, past in zip(values, self._once, self._past, strict=True):
             latest = (value - past) / self.scale
             once *= self.rho
             once += (1.0 - self.rho) * latest
@@ -326,8 +348,8 @@ class Acceleration:
 class Pace:
     """Chooses κ: more every epoch, up to a cap; less when the gap no longer shrinks.
 
-    How much smoothing pays was measured: the longer training takes, the more; and more
-    where ½‖w‖² is a small part of the objective, as with noisy labels.
+    Measurements showed that more smoothing pays the longer training takes, and where
+    ½‖w‖² is a small share of the objective, as with noisy labels.
     """
 
     PATIENCE = 10  # epochs without a new smallest gap
@@ -370,9 +392,9 @@ def solve(
 
     Parameters
     ----------
-    form : KernelForm, DenseForm or SparseForm
-        For the problem's examples and coordinates, fresh or restarted from dual
-        variables that are feasible; it is moved to the solution.
+    form : Form
+        For the problem's examples and coordinates, fresh or restarted from feasible
+        dual variables; it is moved to the solution.
     problem : Problem
         The problem.
     rng : Generator
@@ -380,7 +402,7 @@ def solve(
     tol : float
         Relative tolerance.
     max_iter : int
-        Most epochs to make.
+        Largest number of epochs.
     watch : callable, optional
         Called after every epoch with its number and the gap relative to the dual.
 
@@ -396,73 +418,154 @@ def solve(
     >>> solution.converged
     True
     """
-    compiled = compiled_problem(problem)
-    messages = None
-    if not problem.factors.graph.is_forest:
-        buffers = _compiled.message_work(compiled.graph)
-        messages = np.empty(problem.factors.n_messages), buffers
-    n_samples = len(problem.Y)
-    hinge = np.zeros(n_samples)
-    # <loss, mu> of A; `loss` is that of the smoothed A
-    latest_loss = _compiled.expected_loss(form.dual_coef, compiled)
-    loss = np.array(latest_loss)
-    acceleration = Acceleration([form.weights, form.intercept, loss])
-    pace = Pace()
-    history: list[float] = []
-    seconds: list[float] = []
-    start = time.perf_counter()
-    dual = 0.0
-    certified, share = False, USUAL_SHARE
-    while not certified and len(history) < max_iter:
-        acceleration.advance(pace.kappa(dual, form.squared_norm()))
-        order = rng.permutation(n_samples)
-        form.epoch(order, compiled, hinge, messages, acceleration.scale)
-        expected_loss = _compiled.expected_loss(form.dual_coef, compiled)
-        loss += acceleration.scale * (expected_loss - latest_loss)
-        latest_loss = expected_loss
-        dual, estimate = _dual_and_gap(form, loss, problem.C * hinge.sum())
-        gap = estimate
-        if share * estimate <= tol * dual or len(history) + 1 == max_iter:
-            # the violations were those before visits: look again at one moment
-            _measure_hinge(form, compiled, hinge, messages)
-            dual, gap = _dual_and_gap(form, loss, problem.C * hinge.sum())
-            certified = gap <= tol * dual
-            share = min(gap / estimate, 1.0) if estimate > 0.0 else 1.0
-        history.append(gap)
-        seconds.append(time.perf_counter() - start)
-        if not pace.observe(estimate) or gap > estimate:
-            form.sharpen()  # rounding may be what keeps the gap open
-        if watch is not None:
-            watch(len(history), gap / dual if dual > 0.0 else np.inf)
-    gaps, times = np.array(history), np.array(seconds)
-    weights = form.coordinates.expand(form.weights)
-    intercept = form.coordinates.expand(form.intercept[None])[0]
-    return Solution(weights, intercept, dual, gaps, times, tol)
+    return next(
+        solve_path(
+            form, problem, [problem.C], rng, tol=tol, max_iter=max_iter, watch=watch
+        )
+    )
 
 
-def solve_path(form, problem, Cs, rng, *, tol=1e-2, max_iter=100, watch=None):
-    """Yield the solution for every C, each found from where the one before it ended."""
-    from spanforest._blas import single_blas_thread
+def solve_path(
+    form: Form,
+    problem: Problem,
+    Cs: Iterable[float],
+    rng: np.random.Generator,
+    *,
+    tol: float = 1e-2,
+    max_iter: int = 100,
+    watch: Callable[[int, float], None] | None = None,
+) -> Iterator[Solution]:
+    """Yield the solution for every C, each from where the one before it ended.
 
-    found, previous = None, 0.0
+    Dual variables that are feasible for one C are feasible for a larger C', times any
+    factor from 1 to C' / C. A solution starts from the last ones times the factor that
+    is best for the smoothed ones, whose objective is known.
+
+    Parameters
+    ----------
+    form : Form
+        As for `solve`; it is moved along the path.
+    problem : Problem
+        The problem; its C is replaced.
+    Cs : iterable of float
+        In ascending order.
+    rng, tol, max_iter, watch
+        As for `solve`.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> from spanforest.losses import edge_loss
+    >>> Y = np.array([[0, 0], [1, 1]], dtype=np.int32)
+    >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    >>> problem = Problem(factors, edge_loss(np.array([0]), np.array([1])), Y, C=1.0)
+    >>> form = KernelForm(np.eye(2), problem.coordinates)
+    >>> path = solve_path(form, problem, [0.1, 1.0], np.random.default_rng(0))
+    >>> [solution.converged for solution in path]
+    [True, True]
+    """
+    solution, previous = None, 0.0
     for C in Cs:
         with single_blas_thread():
-            if found is not None:
-                squared_norm = form.squared_norm()
-                peak = np.inf
-                if squared_norm > 0.0:
-                    peak = found.dual_objective / squared_norm + 0.5
-                form.restart(min(C / previous, max(peak, 1.0)))
-            found = solve(
-                form,
-                problem._replace(C=C),
-                rng,
-                tol=tol,
-                max_iter=max_iter,
-                watch=watch,
-            )
+            if solution is not None:
+                form.restart(_best_factor(form, solution, C / previous))
+            ascent = _Ascent(form, problem._replace(C=C))
+            solution = ascent.run(rng, tol, max_iter, watch)
         previous = C
-        yield found
+        yield solution
+
+
+def _best_factor(form: Form, solution: Solution, largest: float) -> float:
+    """Return the factor from 1 to `largest` that is best for the smoothed variables.
+
+    The dual objective along the ray, D(f) = f <loss, mu> - ½ f² ‖w‖², is highest where
+    f is <loss, mu> / ‖w‖².
+    """
+    squared_norm = form.squared_norm()
+    peak = np.inf
+    if squared_norm > 0.0:
+        peak = solution.dual_objective / squared_norm + 0.5
+    return min(largest, max(peak, 1.0))
+
+
+class _Ascent:
+    """Epochs of ascent on the dual of one problem, and its objectives."""
+
+    def __init__(self, form: Form, problem: Problem) -> None:
+        self.form = form
+        self.problem = compiled_problem(problem)
+        self.messages: Messages | None = None
+        if not problem.factors.graph.is_forest:
+            self.messages = _compiled.message_buffers(self.problem.graph)
+        self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
+        self.acceleration = Acceleration()
+        self.latest_loss = _compiled.expected_loss(form.dual_coef, self.problem)
+        self.loss = np.array(self.latest_loss)  # <loss, mu>, of the smoothed A
+
+    def run(
+        self,
+        rng: np.random.Generator,
+        tol: float,
+        max_iter: int,
+        watch: Callable[[int, float], None] | None,
+    ) -> Solution:
+        """Make epochs until the gap is small enough; see `solve`."""
+        form, pace = self.form, Pace()
+        gaps: list[float] = []
+        seconds: list[float] = []
+        start = time.perf_counter()
+        dual, certified, share = 0.0, False, USUAL_SHARE
+        while not certified and len(gaps) < max_iter:
+            self.epoch(pace.kappa(dual, form.squared_norm()), rng)
+            dual, estimate = self.dual_and_gap()
+            gap = estimate
+            if share * estimate <= tol * dual or len(gaps) + 1 == max_iter:
+                self.measure_hinge()
+                dual, gap = self.dual_and_gap()
+                certified = gap <= tol * dual
+                share = min(gap / estimate, 1.0) if estimate > 0.0 else 1.0
+            gaps.append(gap)
+            seconds.append(time.perf_counter() - start)
+            if not pace.observe(estimate) or gap > estimate:
+                form.sharpen()  # single precision may be what keeps the gap open
+            if watch is not None:
+                watch(len(gaps), gap / dual if dual > 0.0 else np.inf)
+        weights = form.coordinates.expand(form.weights)
+        intercept = form.coordinates.expand(form.intercept[None])[0]
+        return Solution(
+            weights, intercept, dual, np.array(gaps), np.array(seconds), tol
+        )
+
+    def epoch(self, kappa: float, rng: np.random.Generator) -> None:
+        """Smooth with a new κ, then visit all examples in random order.
+
+        The margin violations become those just before each visit.
+        """
+        form, acceleration = self.form, self.acceleration
+        acceleration.advance(kappa, [form.weights, form.intercept, self.loss])
+        order = rng.permutation(len(self.hinge))
+        form.epoch(order, self.problem, self.hinge, self.messages, acceleration.scale)
+        latest_loss = _compiled.expected_loss(form.dual_coef, self.problem)
+        self.loss += acceleration.scale * (latest_loss - self.latest_loss)
+        self.latest_loss = latest_loss
+
+    def measure_hinge(self) -> None:
+        """Compute all margin violations at the form's weights, of the same moment."""
+        everyone = np.arange(len(self.hinge))
+        for block in _blocks(len(everyone)):
+            scores, rows = self.form.scores(block), everyone[block]
+            self.form.note_scores(block, scores)
+            _compiled.hinge_rows(scores, rows, self.problem, self.hinge, self.messages)
+
+    def dual_and_gap(self) -> tuple[float, float]:
+        """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + C sum of hinges.
+
+        The gap is exact if the margin violations are, and an estimate otherwise.
+        """
+        squared_norm = self.form.squared_norm()
+        penalty = self.problem.C * self.hinge.sum()
+        gap = squared_norm + penalty - float(self.loss)
+        return float(self.loss) - 0.5 * squared_norm, max(gap, 0.0)
 
 
 def compiled_problem(problem: Problem) -> ProblemArrays:
@@ -478,28 +581,6 @@ def compiled_problem(problem: Problem) -> ProblemArrays:
         C=float(problem.C),
         max_steps=STEPS_PER_VISIT,
     )
-
-
-def _dual_and_gap(
-    form: Form, loss: NDArray[np.float64], penalty: float
-) -> tuple[float, float]:
-    """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + penalty."""
-    squared_norm = form.squared_norm()
-    gap = squared_norm + penalty - float(loss)
-    return float(loss) - 0.5 * squared_norm, max(gap, 0.0)  # rounding, or estimates
-
-
-def _measure_hinge(
-    form: Form,
-    problem: ProblemArrays,
-    hinge: NDArray[np.float64],
-    messages: tuple[Any, ...] | None,
-) -> None:
-    """Compute every example's margin violation at the form's weights."""
-    everyone = np.arange(len(hinge))
-    for block in _blocks(len(hinge)):
-        scores = form.scores(block)
-        _compiled.hinge_rows(scores, everyone[block], problem, hinge, messages)
 
 
 def _blocks(n_samples: int) -> Iterator[slice]:

@@ -12,7 +12,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     args : sequence of str, optional
-        What follows the name of the program; that of this process by default.
+        The arguments of the program; by default those of this process.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         from spanforest.cli._app import run
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):  # all that the commands need to start
+        if error.name not in ("typer", "rich"):  # needed to start any command
             raise
         sys.stderr.write(
             f"spanforest: the command line needs {error.name}: "

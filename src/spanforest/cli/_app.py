@@ -1,4 +1,4 @@
-"""The program: its commands, and what becomes of errors, warnings and broken pipes."""
+"""The program: its commands, and how it reports errors, warnings and broken pipes."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ from spanforest.cli._train import train
 
 app = typer.Typer(
     name="spanforest",
-    # rich's panels leave a fifth of the line to the text, and cut long examples
+    # rich's panels leave a fifth of the line to the text, and truncate long examples
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -29,11 +29,11 @@ app = typer.Typer(
 
 
 def _ending(example: str) -> str:
-    return f"\b\nExample:\n  {example}"  # \b: keep the lines
+    return f"\b\nExample:\n  {example}"  # \b keeps the line breaks
 
 
 def add_command(function: Callable[..., None]) -> None:
-    """Make a command of a function; its help ends with the EXAMPLE of its module."""
+    """Register a command; its help ends with the EXAMPLE of the function's module."""
     app.command(epilog=_ending(sys.modules[function.__module__].EXAMPLE))(function)
 
 
@@ -55,7 +55,8 @@ def spanforest(
     debug: Annotated[
         bool,
         typer.Option(
-            "--debug", help="Show the traceback of an error; also after the command."
+            "--debug",
+            help="Show the traceback of an error; may also follow the command.",
         ),
     ] = False,
 ) -> None:
@@ -77,15 +78,15 @@ def run(args: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
-            warnings.simplefilter("ignore", kind)  # not for those who run a command
+            warnings.simplefilter("ignore", kind)  # they are for programmers
         warnings.showwarning = _show_warning
         try:
             result = typer.main.get_command(app).main(
                 args, prog_name="spanforest", standalone_mode=False
             )
-            sys.stdout.flush()  # here, or a closed pipe is found out too late
+            sys.stdout.flush()  # now, while BrokenPipeError is caught
         except BrokenPipeError:
-            # nobody reads on; and nothing must be flushed when Python ends
+            # the reader has stopped; Python must not flush into the pipe when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except (KeyboardInterrupt, typer.Abort):
@@ -99,7 +100,7 @@ def run(args: list[str]) -> int:
 
 
 def _message(error: Exception, args: list[str], debug: bool) -> str:
-    """Return what to say of an error."""
+    """Return the text that reports an error."""
     if _is_bad_usage(error):
         text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
         return f"{text}. See {_speaker(error, args)} --help."
@@ -114,12 +115,12 @@ def _message(error: Exception, args: list[str], debug: bool) -> str:
 
 
 def _is_bad_usage(error: Exception) -> bool:
-    """Tell whether the error was found by Typer, or by a command in its options."""
+    """Return whether the error is about the options, as Typer's own errors are."""
     return hasattr(error, "format_message")
 
 
 def _speaker(error: Exception, args: list[str]) -> str:
-    """Return who says it: of bad usage, the command whose help is to be read."""
+    """Return the command whose help explains bad usage, else the program."""
     known = [c.callback.__name__ for c in app.registered_commands if c.callback]
     if _is_bad_usage(error) and args[:1] and args[0] in known:
         return f"spanforest {args[0]}"

@@ -1,14 +1,13 @@
-"""Finding out what DATA is, and reading it: to train on, or as a model needs it."""
+"""Reading DATA: what it is, and its examples, to train on or for a trained model."""
 
 import csv
-import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spanforest._files import is_stream, line_of_example, line_of_row, open_text
+from spanforest._whole_files import is_stream
 from spanforest._wording import numbered_labels
 from spanforest.cli._options import Format, bad_option
 
@@ -27,9 +26,9 @@ _SEPARATORS = {Format.csv: ",", Format.tsv: "\t"}
 
 
 class Request(NamedTuple):
-    """What the user says of the data."""
+    """The options that describe the data."""
 
-    source: str  # a file, or the name of a data set
+    data: str  # a file, or the name of a data set
     labels: str | None = None
     drop: str | None = None
     format: Format | None = None
@@ -60,15 +59,15 @@ class Request(NamedTuple):
 
 
 def _names(text: str) -> list[str]:
-    """Split a list of names at its commas; a name with a comma stands in quotes."""
+    """Split a list of names at its commas; a name with a comma is in quotes."""
     names = next(csv.reader([text], skipinitialspace=True), [])
     return [name.strip() for name in names if name.strip()]
 
 
-class Found(NamedTuple):
-    """Where the data are; without a file it is a data set with a name."""
+class Source(NamedTuple):
+    """Where the data are; a data set with a name has no file."""
 
-    source: str
+    name: str  # as the user wrote it
     path: Path | None = None
     format: Format | None = None
 
@@ -78,7 +77,9 @@ class Found(NamedTuple):
         return self.path is None or self.format in (Format.libsvm, Format.npz)
 
     def row(self, i: int) -> str:
-        """Say where an example stands, with its line if it has one."""
+        """Return where an example stands, with its line if there is one."""
+        from spanforest.datasets._text_files import line_of_example, line_of_row
+
         line = None
         if self.path is not None and self.format in _SEPARATORS:
             line = line_of_row(self.path, i, _SEPARATORS[self.format])
@@ -89,41 +90,40 @@ class Found(NamedTuple):
 
 
 def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Dataset":
-    """Read examples with their labels.
+    """Read examples with their labels; labels without a name are numbered.
 
-    Labels without a name are numbered. Missing features are refused unless they will be
-    filled.
+    Missing features are refused unless `fills_gaps`, that is, they are filled later.
     """
-    found = _find(request)
-    dataset = _read_training_file(request, found)
+    source = _find(request)
+    dataset = _read_training_file(request, source)
     if dataset.X is not None and not dataset.n_features:
-        raise ValueError(f"no column of {found.source} is left for the features.")
-    advice = "say --missing mean, or leave such columns out with --drop"
-    _check_numbers(dataset, found, fills_gaps, advice)
+        raise ValueError(f"no column of {source.name} is left for the features.")
+    advice = "use --missing mean, or leave such columns out with --drop"
+    _check_numbers(dataset, source, fills_gaps, advice)
     if len(dataset.label_names) != dataset.n_labels:
         dataset = replace(dataset, label_names=numbered_labels(dataset.n_labels))
     return dataset
 
 
-def _read_training_file(request: Request, found: Found) -> "Dataset":
-    from spanforest.datasets import load_arff, load_libsvm, load_npz
+def _read_training_file(request: Request, source: Source) -> "Dataset":
+    from spanforest.datasets import load_arff, load_dataset, load_libsvm, load_npz
 
-    path, kind, labels = found.path, found.format, request.label_columns
+    path, labels = source.path, request.label_columns
     if path is None:
-        return _known_dataset(request)
-    if kind is Format.libsvm:
+        return load_dataset(request.data, request.data_home)
+    if source.format is Format.libsvm:
         return load_libsvm(path)
-    if kind is Format.npz:
+    if source.format is Format.npz:
         return load_npz(path)
-    if kind is Format.arff:
+    if source.format is Format.arff:
         return load_arff(path, labels, drop=request.dropped)
     if labels is None:
         raise bad_option(
-            f"which columns of {path} are labels? Say --labels with their names, such "
+            f"which columns of {path} are labels? Use --labels with their names, such "
             "as --labels happy,sad, or first:N or last:N.",
             "--labels",
         )
-    return _read_table(found, labels, drop=request.dropped)
+    return _read_table(path, source.format, labels, drop=request.dropped)
 
 
 def read_for_model(
@@ -133,102 +133,99 @@ def read_for_model(
 
     Without labels `Y` is empty. Columns that the model does not know are ignored.
     """
-    from spanforest.datasets import load_npz
+    from spanforest.datasets import load_dataset, load_npz
 
-    found = _find(request)
-    if found.path is None:
-        dataset = _known_dataset(request)
-    elif found.format is Format.libsvm:
-        dataset = _read_libsvm(found.path, model, with_labels)
-    elif found.format is Format.npz:
-        dataset = load_npz(found.path, is_complete=False)
+    source = _find(request)
+    if source.path is None:
+        dataset = load_dataset(request.data, request.data_home)
+    elif source.format is Format.libsvm:
+        dataset = _read_libsvm(source.path, model, with_labels)
+    elif source.format is Format.npz:
+        dataset = load_npz(source.path, is_complete=False)
     else:
-        dataset = _read_columns(request, found, model, with_labels)
+        dataset = _read_columns(request, source, model, with_labels)
     if with_labels:
-        _check_labels(dataset, found, model.label_names)
-    dataset = model.align(dataset, found.source, with_labels=with_labels)
+        _check_labels(dataset, source, model.label_names)
+    dataset = model.align(dataset, source.name, with_labels=with_labels)
     advice = "or train the model with --missing mean"
-    _check_numbers(dataset, found, model.fills_gaps, advice)
+    _check_numbers(dataset, source, model.fills_gaps, advice)
     return dataset
 
 
-def _find(request: Request) -> Found:
+def _find(request: Request) -> Source:
     """Find the data, and refuse options that do not suit them."""
     from spanforest.datasets import list_datasets
 
-    path = Path("/dev/stdin" if request.source == "-" else request.source)
+    path = Path("/dev/stdin" if request.data == "-" else request.data)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; DATA must be a file.")
     if path.exists():
-        found = Found(request.source, path, request.format or _format_of(path))
-        if is_stream(path) and found.format not in _SEPARATORS:
+        source = Source(request.data, path, request.format or _format_of(path))
+        if is_stream(path) and source.format not in _SEPARATORS:
             raise bad_option(
                 f"only {' and '.join(_SEPARATORS)} can be read from a pipe; got "
-                f"{found.format}. Write it to a file first.",
+                f"{source.format}. Write it to a file first.",
                 "--format",
             )
-    elif request.source.lower().replace("-", "_") in [d.name for d in list_datasets()]:
-        found = Found(request.source)
+    elif request.data.lower().replace("-", "_") in [d.name for d in list_datasets()]:
+        source = Source(request.data)
     else:
         raise FileNotFoundError(
             f"there is no file {path}, and no data set of that name. 'spanforest "
-            "datasets' lists the names; their files are looked for in --data-home or "
+            "datasets' lists the names; their files are searched in --data-home or "
             "the environment variable SPANFOREST_DATA."
         )
-    if found.knows_its_columns:
-        kind = f"an {found.format} file" if found.path else "a data set with a name"
+    if source.knows_its_columns:
+        kind = f"an {source.format} file" if source.path else "a data set with a name"
         for option, value in (("--labels", request.labels), ("--drop", request.drop)):
             if value is not None:
                 raise bad_option(
                     f"{kind} says itself what its labels and features are.", option
                 )
-    return found
+    return source
 
 
 def _format_of(path: Path) -> Format:
-    found = _SUFFIX.search(path.name)
-    suffix = found[1].lower() if found else ""
+    match = _SUFFIX.search(path.name)
+    suffix = match[1].lower() if match else ""
     if suffix in list(Format):
         return Format(suffix)
     if suffix in _OTHER_SUFFIXES:
         return _OTHER_SUFFIXES[suffix]
     formats = ", ".join(_SEPARATORS if is_stream(path) else Format)
     raise bad_option(
-        f"the name of {path} does not tell its format: say --format with one of "
+        f"the name of {path} does not tell its format: use --format with one of "
         f"{formats}.",
         "--format",
     )
 
 
-def _known_dataset(request: Request) -> "Dataset":
-    from spanforest.datasets import load_dataset
-
-    return load_dataset(request.source, request.data_home)
-
-
-def _read_table(found: Found, labels: Any, **options: Any) -> "Dataset":
+def _read_table(
+    path: Path, format: Format | None, labels: Any, **options: Any
+) -> "Dataset":
     from spanforest.datasets import load_csv, load_parquet
 
     if isinstance(labels, Path):
         raise bad_option("an XML file names the labels of ARFF files only.", "--labels")
-    if found.path is None or found.format not in _SEPARATORS:
-        return load_parquet(str(found.path), labels, **options)
-    separator = _SEPARATORS[found.format]
-    return load_csv(found.path, labels, separator=separator, **options)
+    if format not in _SEPARATORS:
+        return load_parquet(path, labels, **options)
+    return load_csv(path, labels, separator=_SEPARATORS[format], **options)
 
 
 def _read_columns(
-    request: Request, found: Found, model: "TrainedModel", with_labels: bool
+    request: Request, source: Source, model: "TrainedModel", with_labels: bool
 ) -> "Dataset":
-    """Read a file with named columns; of a table only what the model needs."""
+    """Read a file with named columns; from a table only those that the model needs."""
     from spanforest.datasets import load_arff
+    from spanforest.datasets._arff_format import read_attributes
 
-    labels = request.label_columns
-    if found.path is None or found.format is not Format.arff:
+    path, labels = source.path, request.label_columns
+    assert path is not None  # data sets with a name know their columns
+    if source.format is not Format.arff:
         if labels is None:
             labels = list(model.label_names) if with_labels else []
-        return _read_table(found, labels, features=model.feature_names)
-    attributes = _arff_header(found.path)
+        return _read_table(path, source.format, labels, features=model.feature_names)
+    attributes = read_attributes(path)
     names = [attribute.name for attribute in attributes]
     known = model.feature_names or ()
     if labels is None:
@@ -236,31 +233,14 @@ def _read_columns(
     if labels is None and not with_labels and (known or len(names) == model.n_features):
         labels = []
     text = {a.name for a in attributes if a.kind in ("string", "date")}
-    return load_arff(found.path, labels, drop=sorted(text - set(known)))
-
-
-def _arff_header(path: Path) -> Any:
-    """Return the attributes that an ARFF file declares, without reading its rows."""
-    from spanforest.arff import read_arff
-
-    with open_text(path) as lines:
-        header = io.StringIO("".join(_up_to_data(lines)))
-    header.name = str(path)  # for messages
-    return read_arff(header).attributes
-
-
-def _up_to_data(lines: Any) -> Iterator[str]:
-    for line in lines:
-        yield line
-        if line.strip().lower() == "@data":
-            return
+    return load_arff(path, labels, drop=sorted(text - set(known)))
 
 
 def _read_libsvm(path: Path, model: "TrainedModel", with_labels: bool) -> "Dataset":
-    """Read a file whose features and labels are numbers, as those of the model may be.
+    """Read a file whose features and labels are numbers.
 
-    If they are, a part of the data is understood as well. If the features of the model
-    have other names or none, there must be as many.
+    If the names in the model are numbers too, the file may lack some of them. If the
+    features of the model have other names or none, there must be as many of them.
     """
     from spanforest.datasets import load_libsvm
 
@@ -280,14 +260,14 @@ def _read_libsvm(path: Path, model: "TrainedModel", with_labels: bool) -> "Datas
         )
         raise ValueError(
             f"the model has {n_features} features, and {path} {dataset.n_features}, "
-            "numbered and without names, so that it is not clear which are which. "
+            "numbered and without names, so it is not clear which are which. "
             f"{advice if dataset.n_features < n_features else ''}"
         )
     return replace(dataset, feature_names=())
 
 
-def _check_labels(dataset: "Dataset", found: Found, wanted: Sequence[str]) -> None:
-    """Refuse missing labels, of those that are wanted if they have names."""
+def _check_labels(dataset: "Dataset", source: Source, wanted: Sequence[str]) -> None:
+    """Refuse missing labels; if labels have names, only those that are wanted count."""
     names = dataset.label_names
     missing = dataset.missing_labels
     if len(names) == dataset.n_labels and set(wanted) <= set(names):
@@ -298,14 +278,14 @@ def _check_labels(dataset: "Dataset", found: Found, wanted: Sequence[str]) -> No
     which = repr(names[j]) if len(names) == dataset.n_labels else f"column {j + 1}"
     n_rows = int(missing.any(axis=1).sum())
     raise ValueError(
-        f"{found.source}: the measures need all labels of an example, and {n_rows} of "
+        f"{source.name}: the measures need all labels of an example, and {n_rows} of "
         f"{dataset.n_samples} examples lack some, the first: {which} of "
-        f"{found.row(i)}. Remove such rows."
+        f"{source.row(i)}. Remove such rows."
     )
 
 
 def _check_numbers(
-    dataset: "Dataset", found: Found, fills_gaps: bool, advice: str
+    dataset: "Dataset", source: Source, fills_gaps: bool, advice: str
 ) -> None:
     """Refuse infinite features, and missing ones unless they will be filled."""
     import numpy as np
@@ -323,7 +303,7 @@ def _check_numbers(
     i, j = min(cells)
     names = dataset.feature_names
     column = repr(names[j]) if len(names) else f"column {j + 1}"
-    raise ValueError(f"{found.source}: {number}{column} of {found.row(i)}. {advice}.")
+    raise ValueError(f"{source.name}: {number}{column} of {source.row(i)}. {advice}.")
 
 
 def _cells(X: Any, is_wanted: Callable[[Any], Any]) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ def datasets(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="One of them, to know more.", show_default=False
+            metavar="NAME", help="A data set to show in detail.", show_default=False
         ),
     ] = None,
     data_home: DataHomeOption = None,
@@ -25,8 +25,8 @@ def datasets(
 ) -> None:
     """List the data sets that can be used by name.
 
-    With sizes, the average number of labels of an example, and whether they are to be
-    had: generated, in a file, or from OpenML. With NAME, the data set is loaded and its
+    The list shows their sizes, the average number of labels of an example, and their
+    source: generated, a file, or OpenML. With NAME, that data set is loaded and its
     label frequencies are shown.
     """
     from spanforest.datasets import list_datasets, load_dataset
@@ -38,7 +38,7 @@ def datasets(
     if json:
         print_json([dataset._asdict() for dataset in known])
     else:
-        header = ("name", "examples", "features", "labels", "cardinality", "to be had")
+        header = ("name", "examples", "features", "labels", "cardinality", "source")
         print_table(header, [_row(dataset) for dataset in known])
 
 
@@ -49,7 +49,7 @@ def _row(known: "KnownDataset") -> tuple[str, ...]:
         str(known.n_features) if known.n_features else "-",  # a kernel matrix
         str(known.n_labels),
         f"{known.cardinality:.2f}",
-        known.source or "no",
+        known.source or "not found",
     )
 
 
@@ -64,7 +64,7 @@ def _show(dataset: "Dataset", as_json: bool) -> None:
         "note": dataset.note,
     }
     names = dataset.label_names or tuple(map(str, range(dataset.n_labels)))
-    counts = (dataset.Y > 0).sum(axis=0).tolist()
+    counts = dataset.is_on.sum(axis=0).tolist()
     if as_json:
         labels = [
             {"name": n, "n_positive": c} for n, c in zip(names, counts, strict=True)

@@ -20,6 +20,8 @@ from spanforest.cli._options import (
 from spanforest.cli._output import percent, print_json, print_table
 
 if TYPE_CHECKING:
+    from spanforest.cli._model import TrainedModel
+    from spanforest.datasets import Dataset
     from spanforest.diagnostics import Positives
 
 EXAMPLE = "spanforest evaluate songs.spanforest test_songs.csv --per-label"
@@ -30,7 +32,7 @@ def evaluate(
     data: DataArgument,
     labels: LabelsOption = None,
     per_label: Annotated[
-        bool, typer.Option("--per-label", help="Also give measures of every label.")
+        bool, typer.Option("--per-label", help="Also show measures of every label.")
     ] = False,
     aggregation: OtherAggregationOption = None,
     format: FormatOption = None,
@@ -39,58 +41,62 @@ def evaluate(
 ) -> None:
     """Compare predictions with true labels.
 
-    Gives the three measures of the paper: the share of labels that are right, the share
+    Shows the three measures of the paper: the share of labels that are right, the share
     of examples with all labels right, and F1 over all labels. F1 needs labels with two
     values; the higher one is positive.
 
-    Labels and features are found by their names, in any order. Labels without names,
-    in MODEL or in DATA, are matched by position if there are as many.
+    Labels and features are matched by name, in any order. If the labels have no names,
+    in MODEL or in DATA, they are matched by position; their numbers must agree.
     """
     from spanforest.cli._model import TrainedModel
+
+    trained = TrainedModel.load(model, aggregation)
+    request = Request(data, labels, format=format, data_home=data_home)
+    facts = _measure(trained, read_for_model(request, trained, with_labels=True))
+    single = facts["labels"] if per_label else facts.pop("labels")
+    if json:
+        print_json(facts)
+        return
+    rows = [
+        (name.replace("_", " ").replace("f1", "F1"), percent(facts[name]))
+        for name in ("microlabel_accuracy", "multilabel_accuracy", "microlabel_f1")
+    ]
+    n_samples, n_labels = facts["n_samples"], facts["n_labels"]
+    title = f"{count(n_samples, 'example')}, {count(n_labels, 'label')}"
+    print_table(("", ""), rows, title)
+    if per_label:
+        _print_labels(single)
+
+
+def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
+    """Return the measures of all labels together and of every label."""
     from spanforest.metrics import (
         microlabel_accuracy,
         microlabel_f1,
         multilabel_accuracy,
     )
 
-    trained = TrainedModel.load(model, aggregation)
-    dataset = read_for_model(
-        Request(data, labels, format=format, data_home=data_home),
-        trained,
-        with_labels=True,
-    )
     truth, predicted = dataset.Y, trained.predict(dataset)
     two_valued, positive = _positives(truth, predicted, trained.classes)
-    measures = {
-        "microlabel_accuracy": microlabel_accuracy(truth, predicted),
-        "multilabel_accuracy": multilabel_accuracy(truth, predicted),
-        "microlabel_f1": microlabel_f1(*positive) if all(two_valued) else None,
-    }
     right = (truth == predicted).mean(axis=0)
     single = _label_measures(trained.label_names, right.tolist())
     _add_measures(
         [m for m, two in zip(single, two_valued, strict=True) if two], positive
     )
-    if json:
-        facts: dict[str, Any] = {
-            "n_samples": dataset.n_samples,
-            "n_labels": dataset.n_labels,
-            **measures,
-        }
-        print_json({**facts, "labels": single} if per_label else facts)
-        return
-    rows = [(name.replace("_", " "), percent(v)) for name, v in measures.items()]
-    n_examples, n_labels = dataset.Y.shape
-    title = f"{count(n_examples, 'example')}, {count(n_labels, 'label')}"
-    print_table(("", ""), [(n.replace("f1", "F1"), v) for n, v in rows], title)
-    if per_label:
-        _print_labels(single)
+    return {
+        "n_samples": dataset.n_samples,
+        "n_labels": dataset.n_labels,
+        "microlabel_accuracy": microlabel_accuracy(truth, predicted),
+        "multilabel_accuracy": multilabel_accuracy(truth, predicted),
+        "microlabel_f1": microlabel_f1(*positive) if all(two_valued) else None,
+        "labels": single,
+    }
 
 
 def _positives(
     truth: Any, predicted: Any, classes: Sequence[Any]
 ) -> "tuple[list[bool], Positives]":
-    """Tell which labels have two values at most, and which of these are on."""
+    """Return which labels have at most two values, and where those labels are on."""
     from spanforest.diagnostics import Positives
 
     values = [set(known.tolist()) for known in classes]
@@ -107,7 +113,7 @@ def _positives(
 def _label_measures(
     names: Sequence[str], accuracy: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """Return what is measured of every label, with None for all but the accuracy."""
+    """Return a record per label with its accuracy; other measures are None."""
     return [
         {
             "name": name,
@@ -121,7 +127,7 @@ def _label_measures(
 
 
 def _add_measures(labels: list[dict[str, Any]], positive: "Positives") -> None:
-    """Fill in the measures of labels with two values; None where one is not defined."""
+    """Fill in the measures of labels with two values; an undefined one stays None."""
     measures = positive.measures()
     for j, label in enumerate(labels):
         label["n_true"] = int(positive.truth[:, j].sum())

@@ -25,7 +25,8 @@ def inspect(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="Examples to average the couplings over, not those of training.",
+            help="Examples to average the couplings over. By default the training "
+            "examples.",
             show_default=False,
         ),
     ] = None,
@@ -34,8 +35,8 @@ def inspect(
 ) -> None:
     """Show what a model file holds.
 
-    Versions, parameters, labels, graphs, how well the training converged, and which
-    pairs of labels attract (positive) or repel (negative) each other most.
+    Shows versions, parameters, labels, graphs, how well the training converged, and the
+    pairs of labels that attract (positive) or repel (negative) each other most.
     """
     from spanforest.cli._model import TrainedModel
 
@@ -98,7 +99,7 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     gap, passes = facts["relative_gap"], facts["n_passes"]
     versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
-    shown = {k: v for k, v in facts["parameters"].items() if k not in ("verbose",)}
+    shown = {k: v for k, v in facts["parameters"].items() if k != "verbose"}
     n_edges = count(facts["n_edges"], "edge")
     return [
         ("model", " > ".join(facts["steps"] or [facts["model"]])),
@@ -106,10 +107,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("parameters", ", ".join(f"{k}={v}" for k, v in shown.items())),
         ("features", str(facts["n_features"])),
         ("labels", f"{facts['n_labels']}: {_label_list(facts['labels'])}"),
-        (
-            "graphs",
-            f"{facts['n_graphs']}, with {n_edges} together",
-        ),
+        ("graphs", f"{facts['n_graphs']}, with {n_edges} together"),
         (
             "duality gap",
             f"at most {percent(gap['largest'])} of the dual objective, median "
@@ -120,7 +118,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _label_list(labels: list[dict[str, Any]]) -> str:
-    """Return the names, and the values unless they are 0 and 1."""
+    """Return the names of the labels, and their values unless they are 0 and 1."""
     return ", ".join(
         label["name"]
         if set(label["values"]) <= {0, 1}
@@ -132,16 +130,17 @@ def _label_list(labels: list[dict[str, Any]]) -> str:
 def _couplings(
     trained: "TrainedModel", request: Request | None, number: int
 ) -> tuple[str | None, list[dict[str, Any]]]:
-    """Return which examples were looked at, and the pairs that depend most there."""
+    """Return the examples that are averaged, and the pairs with strongest couplings."""
     from spanforest.diagnostics import edge_couplings, training_couplings
 
     if request is None:
-        examples, found = "the training examples", training_couplings(trained.estimator)
+        examples = "the training examples"
+        couplings = training_couplings(trained.estimator)
     else:
-        examples = request.source
+        examples = request.data
         dataset = read_for_model(request, trained, with_labels=False)
-        found = edge_couplings(trained.estimator, trained.inputs(dataset))
-    if found is None:
+        couplings = edge_couplings(trained.estimator, trained.inputs(dataset))
+    if couplings is None:
         return None, []
     names = trained.label_names
     return examples, [
@@ -150,5 +149,5 @@ def _couplings(
             "strength": float(strength),
             "is_signed": bool(is_signed),
         }
-        for edge, strength, is_signed in zip(*found.strongest(number), strict=True)
+        for edge, strength, is_signed in zip(*couplings.strongest(number), strict=True)
     ]

@@ -32,7 +32,7 @@ class TrainedModel:
 
     @classmethod
     def load(cls, path: Path, aggregation: Aggregation | None = None) -> "TrainedModel":
-        """Read a model file; `aggregation` replaces what the model says, if given."""
+        """Read a model file; `aggregation`, if given, replaces that of the model."""
         model = cls(load(path))
         if not isinstance(model.classifier, GraphClassifier):
             raise ValueError(
@@ -60,15 +60,15 @@ class TrainedModel:
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features, if they had any."""
+        """Names of the features, or None."""
         names = getattr(self.estimator, "feature_names_in_", None)
-        if names is None:  # scikit-learn does not remember those of a sparse matrix
+        if names is None:  # scikit-learn does not store names of sparse features
             names = getattr(self.estimator, "sparse_feature_names_", None)
         return None if names is None else tuple(names)
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """Names of the labels; numbered if they had none."""
+        """Names of the labels; labels without names are numbered."""
         names = self.classifier.label_names_
         if names is None:
             return numbered_labels(len(self.classes))
@@ -89,7 +89,7 @@ class TrainedModel:
     def is_dense(self) -> bool:
         """Whether the model cannot take sparse features."""
         if hasattr(self.estimator, "feature_names_in_"):
-            return True  # of a DataFrame; scikit-learn warns of a matrix without names
+            return True  # fitted on a DataFrame; scikit-learn warns of other inputs
         steps = getattr(self.estimator, "steps", [])
         return any(
             isinstance(step, MinMaxScaler)
@@ -100,18 +100,16 @@ class TrainedModel:
     def align(self, dataset: "Dataset", source: str, *, with_labels: bool) -> "Dataset":
         """Return a data set with the features, and labels, of the model in its order.
 
-        Columns are found by their names, if both sides have names, else by position.
-        Names of features that the model has and the data lack are worth a warning.
+        Columns are matched by name if both sides have names, else by position. A match
+        by position where one side has names causes a warning.
         """
         inputs: Any = dataset.K if dataset.X is None else dataset.X
         is_precomputed = self.classifier.kernel == "precomputed"
         if is_precomputed != (dataset.X is None):
-            wanted = "kernel values with its training examples (K)"
-            raise ValueError(
-                f"{source}: the model takes "
-                f"{wanted if is_precomputed else 'features'}; found "
-                f"{'features' if is_precomputed else 'a kernel matrix'}."
-            )
+            wanted, given = "features", "a kernel matrix"
+            if is_precomputed:
+                wanted, given = "kernel values with its training examples (K)", wanted
+            raise ValueError(f"{source}: the model takes {wanted}; found {given}.")
         names = dataset.feature_names
         if self.feature_names is not None and len(names):
             inputs = inputs[:, _places(self.feature_names, names, source)]
@@ -146,8 +144,8 @@ class TrainedModel:
     def _align_labels(self, dataset: "Dataset", source: str) -> NDArray[Any]:
         """Return the labels of the model, in its order.
 
-        They are found by name. By position, if one side has no names, or numbers for
-        names and the other side words.
+        Labels are matched by name. They are matched by position if one side has no
+        names, or if the names are numbers on one side and words on the other.
         """
         Y, known = dataset.Y, self.label_names
         present = dataset.label_names if Y.shape[1] == len(dataset.label_names) else ()
@@ -208,13 +206,13 @@ def named_matrix(X: Any, names: Sequence[str] | None) -> Any:
     """Return a DataFrame if the columns of a dense matrix have names."""
     if names is None or sparse.issparse(X):
         return X
-    import pandas  # an extra that the commands bring along
+    import pandas  # part of the extra that the commands need
 
     return pandas.DataFrame(X, columns=list(names))
 
 
 def _places(wanted: Sequence[str], present: Sequence[str], source: str) -> list[int]:
-    """Return where the wanted features stand."""
+    """Return the positions of the wanted features."""
     place = {name: j for j, name in enumerate(present)}
     missing = [name for name in wanted if name not in place]
     if missing:
@@ -225,11 +223,11 @@ def _places(wanted: Sequence[str], present: Sequence[str], source: str) -> list[
 
 
 class Names(Enum):
-    """What the names of labels are."""
+    """Kinds of names of labels."""
 
-    none = "made up, as read_training_data does"
-    numbers = "as in LIBSVM files"
-    words = "names"
+    none = "no names: made up by read_training_data"
+    numbers = "numbers, as in LIBSVM files"
+    words = "words"
 
 
 def _kind(names: Sequence[str]) -> Names:
@@ -245,7 +243,7 @@ def _with_values(
     names: Sequence[str],
     source: str,
 ) -> NDArray[Any]:
-    """Return labels with values of the kind the model knows: text, or numbers."""
+    """Return labels whose values are text where the model knows text."""
     is_text = [values.dtype.kind in "OU" for values in classes]
     if Y.dtype.kind != "O" and not any(is_text):
         return Y

@@ -1,4 +1,4 @@
-"""What the commands print."""
+"""How the commands print: tables, JSON, and messages on the standard error output."""
 
 import json
 import sys
@@ -8,18 +8,7 @@ from typing import Any
 
 import typer
 
-from spanforest._files import check_target, whole_file
-from spanforest.cli._words import in_words_of_commands
-
-__all__ = [
-    "check_target",
-    "if_stopped",
-    "percent",
-    "print_json",
-    "print_table",
-    "say",
-    "whole_file",
-]
+from spanforest.cli._advice import in_options
 
 
 def print_json(value: Any) -> None:
@@ -30,9 +19,9 @@ def print_json(value: Any) -> None:
 def print_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
 ) -> None:
-    """Print a table; columns of numbers stand to the right.
+    """Print a table; columns of numbers are aligned to the right.
 
-    In a pipe it is plain text that is never cut or wrapped.
+    Without a terminal it is plain text that is never truncated or wrapped.
     """
     columns = range(len(header))
     numeric = [all(_is_number(row[j]) for row in rows) for j in columns]
@@ -82,7 +71,7 @@ def _is_number(text: str) -> bool:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in per cent, and a dash for none.
+    """Return a share in per cent, or a dash for None.
 
     Examples
     --------
@@ -93,14 +82,14 @@ def percent(share: float | None) -> str:
 
 
 def say(text: str, speaker: str = "spanforest") -> None:
-    """Print one line on the standard error output, in the words of the commands."""
-    line = " ".join(in_words_of_commands(text).split())
+    """Print one line on the standard error output; its advice names options."""
+    line = " ".join(in_options(text).split())
     typer.echo(f"{speaker}: {line}", err=True)
 
 
 @contextmanager
 def if_stopped(text: str) -> Iterator[None]:
-    """Say what became of the work if Ctrl-C is pressed meanwhile."""
+    """Print a message if Ctrl-C stops the work inside."""
     try:
         yield
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spanforest._whole_files import check_target, whole_file
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
@@ -16,7 +17,7 @@ from spanforest.cli._options import (
     OtherAggregationOption,
     bad_option,
 )
-from spanforest.cli._output import check_target, if_stopped, whole_file
+from spanforest.cli._output import if_stopped
 
 EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
 
@@ -32,8 +33,9 @@ def predict(
             "-o",
             "--output",
             metavar="FILE",
-            help=f"Where to write, by its ending: {', '.join(_SUFFIXES)}. By default "
-            "CSV goes to the standard output (also -).",
+            help="The file to write; its ending tells the format: "
+            f"{', '.join(_SUFFIXES)}. By default, or for -, CSV is written to the "
+            "standard output.",
             show_default=False,
         ),
     ] = None,
@@ -52,9 +54,9 @@ def predict(
 ) -> None:
     """Predict the labels of examples.
 
-    A row for each example, a column for each label. DATA need not have label columns;
-    if it has, they are ignored. Columns are found by their names; if MODEL or DATA has
-    none, by position.
+    Writes a row for each example and a column for each label. DATA need not have label
+    columns; if it has any, they are ignored. Columns are matched by name or, if MODEL
+    or DATA has no names, by position.
     """
     from spanforest.cli._model import TrainedModel
 
@@ -69,47 +71,47 @@ def predict(
     trained = TrainedModel.load(model, aggregation)
     request = Request(data, labels, format=format, data_home=data_home)
     dataset = read_for_model(request, trained, with_labels=False)
-    found = {"Y": trained.predict(dataset)}
+    arrays = {"Y": trained.predict(dataset)}
     if scores:
-        found["scores"] = trained.scores(dataset)
+        arrays["scores"] = trained.scores(dataset)
     if target is None:
-        _write_csv(found, trained.label_names, sys.stdout)
+        _write_csv(arrays, trained.label_names, sys.stdout)
         return
     with if_stopped("nothing was written."), whole_file(target) as path:
-        _write(found, trained.label_names, path)
+        _write(arrays, trained.label_names, path)
 
 
-def _write(found: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
+def _write(arrays: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
     import numpy as np
 
     ending = path.suffix.lower()
     if ending == ".npz":
-        arrays = {
-            # objects would be pickled, and never be read again
+        plain = {
+            # objects would be pickled, and load_npz reads no pickles
             key: array.astype(str) if array.dtype.kind == "O" else array
-            for key, array in found.items()
+            for key, array in arrays.items()
         }
-        with open(path, "wb") as file:  # given a name, savez may add to it
-            np.savez(file, label_names=np.array(names), **arrays)
+        with open(path, "wb") as file:  # savez may append a suffix to a name
+            np.savez(file, label_names=np.array(names), **plain)
     elif ending == ".parquet":
-        _frame(found, names).to_parquet(path, index=False)
+        _frame(arrays, names).to_parquet(path, index=False)
     else:
-        _write_csv(found, names, path, "\t" if ending == ".tsv" else ",")
+        _write_csv(arrays, names, path, "\t" if ending == ".tsv" else ",")
 
 
 def _write_csv(
-    found: dict[str, Any], names: tuple[str, ...], target: Any, separator: str = ","
+    arrays: dict[str, Any], names: tuple[str, ...], target: Any, separator: str = ","
 ) -> None:
-    frame = _frame(found, names)
+    frame = _frame(arrays, names)
     frame.to_csv(target, index=False, sep=separator, lineterminator="\n")
 
 
-def _frame(found: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """Give a table with a column per label and, with scores, a second one."""
+def _frame(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """Return a table with a column per label, and then a column per score."""
     import pandas
 
-    frame = pandas.DataFrame(found["Y"], columns=list(names)).infer_objects()
-    if "scores" not in found:
+    frame = pandas.DataFrame(arrays["Y"], columns=list(names)).infer_objects()
+    if "scores" not in arrays:
         return frame
     titles = [f"{name} score" for name in names]
     taken = [name for name in titles if name in names]
@@ -118,4 +120,4 @@ def _frame(found: dict[str, Any], names: tuple[str, ...]) -> Any:
             f"--scores would need a second column called {taken[0]!r}, which is a "
             "label of the model. Leave --scores out, or train with another name for it."
         )
-    return frame.join(pandas.DataFrame(found["scores"], columns=titles))
+    return frame.join(pandas.DataFrame(arrays["scores"], columns=titles))

@@ -1,4 +1,4 @@
-"""What is done to the features before training: the first steps of a pipeline."""
+"""Preparing the features before training: the first steps of a pipeline."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +8,8 @@ from spanforest.cli._train_options import Missing, Scale
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
-# What suits a kernel. Linear training on features of any size takes hundreds of passes,
-# on examples of unit length twenty.
+# The scaling that suits each kernel. Training with the linear kernel takes hundreds of
+# passes on features of any size, and twenty on examples of unit length.
 _DEFAULT_SCALES = {
     "linear": Scale.unit,
     "rbf": Scale.standard,
@@ -21,7 +21,7 @@ _DEFAULT_SCALES = {
 
 
 def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
-    """Return the scaling that was asked for, or what suits the data and the kernel."""
+    """Return `scale` or, if it is None, the scaling that suits data and kernel."""
     if scale is None:
         return Scale.tfidf if dataset.is_text else _DEFAULT_SCALES[kernel]
     if dataset.X is None and scale is not Scale.none:
@@ -32,7 +32,7 @@ def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
     if scale is Scale.tfidf and (X < 0).sum():
         raise bad_option(
             f"tfidf is for counts of words, none of them negative; some features of "
-            f"{dataset.name} are. Say standard or unit.",
+            f"{dataset.name} are negative. Choose standard or unit.",
             "--scale",
         )
     return scale
@@ -69,10 +69,10 @@ def _scalers(scale: Scale, is_sparse: bool) -> list[tuple[str, Any]]:
     )
 
     standard = ("scale", StandardScaler(with_mean=not is_sparse))
-    # without a constant, unit length would hide how far few features are from the mean
+    # without a constant, unit length would hide how far an example is from the mean
     even: list[tuple[str, Any]] = [standard, ("constant", PolynomialFeatures(1))]
     if is_sparse:
-        # a rare feature deviates little: divided by that, such ones would rule
+        # a rare feature has a small deviation; divided by it, it would dominate
         even = [("scale", MaxAbsScaler())]
     return {
         Scale.unit: [*even, ("unit", Normalizer())],

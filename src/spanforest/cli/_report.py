@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from spanforest.cli._output import check_target, say, whole_file
-
-if TYPE_CHECKING:
-    from spanforest.paper import Row
+from spanforest._whole_files import check_target, whole_file
 
 EXAMPLE = "spanforest report reproduction -o report.html"
 
@@ -20,8 +17,8 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RESULTS...",
-            help="The folder that 'spanforest reproduce' wrote, or its rows.jsonl; of "
-            "both protocols, say, if there are several.",
+            help="A folder that 'spanforest reproduce' wrote, or the rows.jsonl in it. "
+            "Give several to show both protocols, for example.",
             show_default=False,
         ),
     ],
@@ -33,26 +30,8 @@ def report(
         list[Path] | None,
         typer.Option(
             metavar="MODEL",
-            help="A file written by 'spanforest train', whose label graph is added; "
-            "may be given several times.",
-            show_default=False,
-        ),
-    ] = None,
-    graphs: Annotated[
-        bool,
-        typer.Option(
-            "--graphs/--no-graphs",
-            help="Draw the label graphs of the data sets. Where RESULTS hold none, "
-            "as those of an early version, 20 trees are fitted to a data set that is "
-            "to be had, in a few seconds.",
-        ),
-    ] = True,
-    data_home: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The folder of the data sets, for label graphs that RESULTS do not "
-            "hold. By default the environment variable SPANFOREST_DATA names it.",
+            help="A file written by 'spanforest train'; the page shows its label graph "
+            "too. May be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -66,30 +45,14 @@ def report(
     from spanforest.paper import RowFile
     from spanforest.paper.report import make_report
 
-    check_target(output)  # before what is read: its message comes first
+    check_target(output)  # first, so that its message comes before those of reading
     paths = [_row_file(path) for path in results]
     check_target(output, *paths, *(model or ()))
     rows = [row for path in paths for row in RowFile(path).read()]
-    drawn = _label_graphs(rows, data_home) if graphs else ()
-    page = make_report(rows, model or (), drawn)
+    page = make_report(rows, model or ())
     with whole_file(output) as temporary:
         temporary.write_text(page, encoding="utf-8")
     typer.echo(f"The report is in {output}")
-
-
-def _label_graphs(rows: list[Row], data_home: Path | None) -> tuple[Any, ...]:
-    """Take the label graphs out of the rows; fit those that they do not hold."""
-    from spanforest.paper.report import LabelGraph, fit_label_graphs, read_label_graphs
-
-    stored = read_label_graphs(rows)
-    fitted = fit_label_graphs(rows, data_home, verbose=True)
-    names = [graph.name for graph in fitted if isinstance(graph, LabelGraph)]
-    if names:
-        say(
-            f"the results hold no label graph of {', '.join(names)}; small ensembles "
-            "were fitted for them (--no-graphs leaves them out)."
-        )
-    return (*stored, *fitted)
 
 
 def _row_file(results: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The command ``spanforest reproduce``: the paper's experiment."""
+"""The command ``spanforest reproduce``: run the paper's experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanforest.cli._output import say, whole_file
+from spanforest._whole_files import whole_file
+from spanforest.cli._output import say
 
 if TYPE_CHECKING:
     from spanforest.paper import Experiment, Row, RowFile
@@ -21,7 +22,6 @@ EXAMPLE = (
     "spanforest reproduce --datasets circle10 --methods svm,mam --trees 10 --folds 2 "
     "--out small"
 )
-
 
 _NO_DATE = {"png": {}, "svg": {"Date": None}}
 
@@ -38,7 +38,7 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Data sets, with commas between them. The paper's ten by default.",
+            help="Data sets, separated by commas. The paper's ten by default.",
             show_default=False,
         ),
     ] = None,
@@ -46,9 +46,9 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="svm, bagging, adaboost, mtl, mmcrf, mve, amm, mam; with the protocol "
-            "tuned also selftuned, ecc, forest, logistic, boomer, mlknn. All by "
-            "default.",
+            help="Methods, separated by commas: svm, bagging, adaboost, mtl, mmcrf, "
+            "mve, amm, mam; with the protocol tuned also selftuned, ecc, forest, "
+            "logistic, boomer, mlknn. All by default.",
             show_default=False,
         ),
     ] = None,
@@ -56,9 +56,8 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="With the protocol tuned: methods to rank among themselves, in tables "
-            "and diagrams beside those of all methods. They must have results in OUT, "
-            "or be run.",
+            help="With the protocol tuned: methods to rank among themselves, in more "
+            "tables and diagrams. They must have results in OUT, or be run.",
             show_default=False,
         ),
     ] = None,
@@ -80,26 +79,28 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The folder of the data sets. By default the environment variable "
+            help="Folder of the data sets. By default the environment variable "
             "SPANFOREST_DATA names it.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where results go, and are looked for.")
+        Path, typer.Option(metavar="DIR", help="Folder of the results, new and old.")
     ] = Path("reproduction"),
     jobs: Annotated[
-        int, typer.Option(min=1, help="Processes; results do not depend on it.")
+        int, typer.Option(min=1, help="Processes. Results do not depend on it.")
     ] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of folds, graphs, samples.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of folds, graphs and samples.")
+    ] = 0,
     quick: Annotated[
-        bool, typer.Option("--quick", help="10 trees, 2 folds: to see that it works.")
+        bool, typer.Option("--quick", help="10 trees, 2 folds: a test that all works.")
     ] = False,
     protocol: Annotated[
         ProtocolName,
         typer.Option(
             help="Choose parameters once, on a tenth of the data (paper); or in each "
-            "fold, on its training part, with linear and Gaussian kernels (tuned)."
+            "fold, on its training set, with linear and Gaussian kernels (tuned)."
         ),
     ] = ProtocolName.paper,
     retry: Annotated[
@@ -109,12 +110,12 @@ def reproduce(
     """Run the paper's experiment.
 
     Prints its tables beside the paper's own numbers. Every result is appended to
-    OUT/rows.jsonl as it is finished; the same command again goes on where the last run
-    stopped, and repeats nothing. At the end the tables (Markdown, LaTeX, CSV) and
-    figures (PNG, SVG) are written to OUT. They hold all comparable results in OUT, of
-    earlier runs with other data sets or methods too. If OUT has results with another
-    number of trees or folds or another seed, the new files say theirs in their names,
-    as in table2-20-trees.md.
+    OUT/rows.jsonl as soon as it is finished. If the run is stopped, the same command
+    goes on from there and repeats nothing. At the end the tables (Markdown, LaTeX, CSV)
+    and figures (PNG, SVG) are written to OUT. They hold all comparable results in OUT,
+    including those of earlier runs with other data sets or methods. If OUT has results
+    with another number of trees or folds or another seed, the names of the new files
+    say so, as in table2-20-trees.md.
     """
     from spanforest.datasets import PAPER_DATASETS
     from spanforest.paper import Experiment, RowFile, run
@@ -134,11 +135,11 @@ def reproduce(
         rivals = _rivals(compare, experiment)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    found = _to_be_had(wanted, data_home)
-    experiment = replace(experiment, datasets=found)
+    available = _available(wanted, data_home)
+    experiment = replace(experiment, datasets=available)
     rows = RowFile(out / "rows.jsonl")
     with rows.locked():
-        rows.append([])  # if nothing can be written there, better to know it now
+        rows.append([])  # an error before the work if nothing can be written there
         with _interruptible(experiment, rows):
             results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
             _write_and_show(experiment, rows, rivals)
@@ -146,7 +147,7 @@ def reproduce(
     for row in failed:
         where = f"{row['dataset']}, {row['method']}, fold {row['fold']}"
         say(f"{where}: {row['error']}")
-    if failed or len(found) < len(wanted):
+    if failed or len(available) < len(wanted):
         raise typer.Exit(1)
 
 
@@ -155,12 +156,12 @@ def _names(text: str | None) -> tuple[str, ...] | None:
         return None
     names = [name.strip().lower().replace("-", "_") for name in text.split(",")]
     if not any(names):
-        raise typer.BadParameter("names with commas between them are expected.")
+        raise typer.BadParameter(f"expected names, separated by commas; got {text!r}.")
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _rivals(text: str | None, experiment: Experiment) -> tuple[str, ...]:
-    """Give the methods that are to be ranked among themselves; none if not asked."""
+    """Return the methods to rank among themselves; none without --compare."""
     rivals = _names(text)
     if rivals is None:
         return ()
@@ -173,8 +174,8 @@ def _rivals(text: str | None, experiment: Experiment) -> tuple[str, ...]:
     return rivals
 
 
-def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
-    """Give the data sets that can be read, and say why the others cannot."""
+def _available(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
+    """Return the data sets that can be read, and say why the others cannot."""
     from spanforest.datasets import list_datasets, load_dataset
 
     known = [dataset.name for dataset in list_datasets(data_home)]
@@ -183,22 +184,22 @@ def _to_be_had(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
         raise typer.BadParameter(
             f"data sets are {', '.join(known)}; got {', '.join(map(repr, unknown))}."
         )
-    found = []
+    available = []
     for name in names:
         try:
             load_dataset(name, data_home)
         except (OSError, ValueError) as error:
             say(str(error))
         else:
-            found.append(name)
-    if not found:
-        raise FileNotFoundError("none of the data sets is to be had.")
-    return tuple(found)
+            available.append(name)
+    if not available:
+        raise FileNotFoundError("no data set was found.")
+    return tuple(available)
 
 
 @contextmanager
 def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
-    """When the work inside is stopped, say how to go on."""
+    """Say how to go on if the run is stopped."""
     try:
         yield
     except KeyboardInterrupt:
@@ -213,15 +214,16 @@ def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
 def _write_and_show(
     experiment: Experiment, rows: RowFile, rivals: tuple[str, ...]
 ) -> None:
-    """Write tables and figures, print the tables, say where everything is."""
+    """Write tables and figures, print the tables, and name the files."""
     from rich.console import Console
 
     from spanforest.paper import dataset_table, performance_table
 
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 120, highlight=False)
-    found, out = rows.read(), rows.path.parent
-    results, suffix = experiment.select_comparable(found), experiment.file_suffix(found)
+    stored, out = rows.read(), rows.path.parent
+    results = experiment.select_comparable(stored)
+    suffix = experiment.file_suffix(stored)
     tables: dict[str, Any] = {
         "table1": dataset_table(results),
         "table2": performance_table(results, experiment.protocol),
@@ -252,8 +254,9 @@ def _write_and_show(
 
 
 def _rank_tables(results: list[Row], prefix: str) -> dict[str, Any]:
-    """Compare average ranks, where there is enough to compare."""
-    from spanforest.paper import MEASURES, compare_ranks
+    """Compare average ranks by each measure, if there is enough to compare."""
+    from spanforest.metrics import MEASURES
+    from spanforest.paper import compare_ranks
 
     comparisons = {}
     for measure in MEASURES:
@@ -276,11 +279,12 @@ def _figures(
         raise ImportError(
             'they need matplotlib: pip install "spanforest[experiments]"'
         ) from error
-    matplotlib.use("Agg")  # no window, wherever this runs
+    matplotlib.use("Agg")  # without a window
     matplotlib.rcParams["svg.hashsalt"] = "spanforest"  # the same file every time
     from matplotlib import pyplot
 
-    from spanforest.paper import MEASURES, display_name, learning_curves
+    from spanforest.metrics import MEASURES
+    from spanforest.paper import display_name, learning_curves
     from spanforest.plots import CriticalDifferenceDisplay, plot_learning_curves
 
     curves = {
@@ -294,7 +298,7 @@ def _figures(
         for name, of_set in learning_curves(results, experiment.protocol).items()
     }
     if curves:
-        yield "figure1", plot_learning_curves(curves, MEASURES)
+        yield "figure1", plot_learning_curves(curves, tuple(MEASURES))
     for stem, table in tables.items():
         prefix, _, measure = stem.partition("-")
         if prefix in ("ranks", "compared"):

@@ -3,11 +3,11 @@
 import csv
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from spanforest._files import is_stream
+from spanforest._whole_files import check_target, is_stream
 from spanforest._wording import count
 from spanforest.cli import _train_options as options
 from spanforest.cli._data import Request, read_training_data
@@ -20,9 +20,16 @@ from spanforest.cli._options import (
     LabelsOption,
     bad_option,
 )
-from spanforest.cli._output import check_target, if_stopped, percent
+from spanforest.cli._output import if_stopped, percent
 from spanforest.cli._preprocessing import choose_scale, preprocessing
-from spanforest.cli._train_options import GRAPHS, NOT_RANDOM, Kernel, Loss, Missing
+from spanforest.cli._train_options import (
+    GRAPHS,
+    NOT_RANDOM,
+    Kernel,
+    Loss,
+    Missing,
+    Scale,
+)
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
@@ -56,38 +63,59 @@ def train(
 ) -> None:
     """Train an ensemble on a file and save it.
 
-    The model file remembers the names of labels and features and how the features were
+    The model file stores the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
     """
+    parameters = {
+        "aggregation": aggregation.value,
+        "gamma": gamma,
+        "degree": degree,
+        "normalize_kernel": normalize,
+        "C": C,
+        "loss": loss.value,
+        "tol": tol,
+        "max_iter": max_iter,
+        "n_jobs": jobs,
+        "random_state": seed,
+    }
+    request = Request(data, labels, drop, format, data_home)
+    _train(Training(request, output, scale, missing, kernel, graph, trees, parameters))
+
+
+class Training(NamedTuple):
+    """The options of a training, sorted by who needs them."""
+
+    request: Request
+    output: Path
+    scale: Scale | None
+    missing: Missing
+    kernel: Kernel | None
+    graph: str  # the name of a generator, or a file
+    n_trees: int | None
+    parameters: dict[str, Any]  # passed to the classifier as they are
+
+
+def _train(training: Training) -> None:
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.persistence import save
 
-    _check_model_file(output, data, graph)
-    graph_spec = _read_graph(graph)
-    is_random = isinstance(graph_spec, str) and graph_spec not in NOT_RANDOM
+    output, data = training.output, training.request.data
+    _check_model_file(output, data, training.graph)
+    graph = _read_graph(training.graph)
+    is_random = isinstance(graph, str) and graph not in NOT_RANDOM
     dataset = read_training_data(
-        Request(data, labels, drop, format, data_home),
-        fills_gaps=missing is not Missing.refuse,
+        training.request, fills_gaps=training.missing is not Missing.refuse
     )
-    kernel_name = _choose_kernel(dataset, kernel)
-    scale = choose_scale(dataset, scale, kernel_name)
+    kernel = _choose_kernel(dataset, training.kernel)
+    scale = choose_scale(dataset, training.scale, kernel)
     classifier = RandomGraphEnsembleClassifier(
-        n_estimators=trees or (50 if is_random else 1),
-        aggregation=aggregation.value,
-        graph=graph_spec,
-        kernel=kernel_name,
-        gamma=gamma,
-        degree=degree,
-        normalize_kernel=normalize,
-        C=C,
-        loss=loss.value,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=seed,
+        n_estimators=training.n_trees or (50 if is_random else 1),
+        graph=graph,
+        kernel=kernel,
         verbose=1,
-        n_jobs=jobs,
+        **training.parameters,
     )
-    steps = preprocessing(dataset, scale, missing)
+    steps = preprocessing(dataset, scale, training.missing)
     start = time.perf_counter()
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
@@ -95,8 +123,8 @@ def train(
     typer.echo(f"{output}: {_summary(classifier, dataset, seconds)}")
     if n_missing := int(dataset.missing_labels.sum()):
         typer.echo(
-            f"{n_missing} of {dataset.Y.size} labels are missing in {data}; nothing "
-            "was learnt from them."
+            f"{n_missing} of {dataset.Y.size} labels are missing in {data}; training "
+            "ignored them."
         )
 
 
@@ -104,7 +132,7 @@ def _check_model_file(output: Path, *inputs: str) -> None:
     check_target(output, *inputs)
     if is_stream(output):
         raise bad_option(
-            f"{output} is not an ordinary file, from which a model could be read.",
+            f"{output} is not an ordinary file, so no model can be read from it.",
             "--output",
         )
 
@@ -115,14 +143,14 @@ def _summary(classifier: Any, dataset: "Dataset", seconds: float) -> str:
     gap = float(relative_gaps(classifier).max())
     return (
         f"{count(classifier.n_estimators, 'graph')} over "
-        f"{count(dataset.n_labels, 'label')}, learnt from "
+        f"{count(dataset.n_labels, 'label')}, trained on "
         f"{count(dataset.n_samples, 'example')} in {seconds:.1f} s; duality gap at "
         f"most {percent(gap)} of the dual objective."
     )
 
 
 def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> Any:
-    """Fit a pipeline that remembers the names of features and labels."""
+    """Fit a pipeline that stores the names of features and labels."""
     import pandas
     from scipy import sparse
     from sklearn.pipeline import Pipeline
@@ -137,8 +165,8 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     inputs = named_matrix(X, names)
     model.fit(inputs, labels)
     classifier.set_params(verbose=0)
-    # scikit-learn keeps neither the names of sparse features nor the examples, which
-    # `inspect` and `report` would need
+    # scikit-learn stores neither the names of sparse features nor the training
+    # examples, of which `inspect` and `report` need a summary
     if sparse.issparse(X) and names is not None:
         model.sparse_feature_names_ = names
     keep_summary(model, inputs, labels)
@@ -146,7 +174,10 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
 
 
 def _known_labels(dataset: "Dataset") -> Any:
-    """Return labels of which only NaN would make floats, in predictions too."""
+    """Return labels as integers and None, not as floats and NaN.
+
+    Predictions are of the same type.
+    """
     missing = dataset.missing_labels
     if dataset.Y.dtype.kind != "f" or not missing.any():
         return dataset.Y
@@ -172,10 +203,10 @@ def _read_graph(graph: str) -> str | list[list[str]]:
         ]
     wrong = [row for row in edges if len(row) != 2]
     if wrong or not edges:
-        found = f"found {', '.join(wrong[0])}" if wrong else "it is empty"
+        problem = f"found {', '.join(wrong[0])}" if wrong else "it is empty"
         raise ValueError(
-            f"{graph}: expected the names of two labels in every line, with a comma "
-            f"between them; {found}."
+            f"{graph}: expected the names of two labels in every line, separated by a "
+            f"comma; {problem}."
         )
     return edges
 

@@ -8,8 +8,8 @@ import typer
 
 from spanforest.cli._options import Aggregation, positive
 
-# The names are written out because importing the modules that know them takes seconds;
-# tests compare.
+# The names of graphs, kernels and losses are copies: importing the modules that define
+# them would slow down ``--help`` by seconds. A test compares the copies.
 GRAPHS = (
     *("random_tree", "uniform_tree", "recursive_tree", "random_pairing"),
     *("informed_tree", "chow_liu", "independent"),
@@ -35,7 +35,7 @@ class Loss(StrEnum):
 
 
 class Scale(StrEnum):
-    """What is done to the features first."""
+    """How the features are scaled."""
 
     unit = "unit"
     standard = "standard"
@@ -45,7 +45,7 @@ class Scale(StrEnum):
 
 
 class Missing(StrEnum):
-    """What is done about missing values of features."""
+    """How missing values of features are treated."""
 
     refuse = "refuse"
     mean = "mean"
@@ -67,23 +67,24 @@ ModelFileOption = Annotated[
 ScaleOption = Annotated[
     Scale | None,
     typer.Option(
-        help="standard: every feature gets mean 0 and deviation 1. unit: the same, "
-        "a constant is added, and every example gets unit length. minmax: features "
-        "range from 0 to 1. tfidf: they are counts of words, to be weighted. none: "
-        "they stay as they are. Sparse features are not shifted. By default unit "
-        "for the linear kernel, standard for rbf, poly and cosine, none for "
-        "tanimoto; tfidf for data sets known to be text.",
+        help="How to scale the features. standard: to mean 0 and standard deviation "
+        "1. unit: the same, then a constant is added and every example is scaled to "
+        "unit length. minmax: to the range from 0 to 1. tfidf: counts of words get "
+        "weights. none: not at all. Sparse features are not shifted. By default unit "
+        "for the linear kernel, standard for rbf, poly and cosine, none for tanimoto; "
+        "tfidf for data sets known to be text.",
         show_default=False,
     ),
 ]
 MissingOption = Annotated[
-    Missing, typer.Option(help="What to do about missing values of features.")
+    Missing,
+    typer.Option(help="Refuse missing values of features, or fill them in."),
 ]
 KernelOption = Annotated[
     Kernel | None,
     typer.Option(
-        help="By default linear, or what suits a known data set. If DATA has a "
-        "kernel matrix, that one is used.",
+        help="The kernel. By default linear, or the one that suits a known data set. "
+        "If DATA has a kernel matrix, that one is used.",
         show_default=False,
     ),
 ]
@@ -91,9 +92,8 @@ GammaOption = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Scale of rbf and poly. By default, for rbf, one over the median of "
-        "the squared distances between examples; for poly, over the number of "
-        "features.",
+        help="Parameter of rbf and poly. By default, for rbf, one over the median "
+        "squared distance between examples; for poly, one over the number of features.",
         show_default=False,
     ),
 ]
@@ -112,8 +112,7 @@ TreesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of members. By default 50, or 1 if their graphs are not drawn "
-        "at random.",
+        help="Number of members. By default 50, or 1 if the graphs are not random.",
         show_default=False,
     ),
 ]
@@ -124,8 +123,8 @@ GraphOption = Annotated[
     str,
     typer.Option(
         metavar="GRAPH",
-        help=f"How the members' graphs are drawn: {', '.join(GRAPHS)}. Or a CSV "
-        "file with the names of two labels, an edge, in every line.",
+        help=f"How to draw the members' graphs: {', '.join(GRAPHS)}. Or a CSV file "
+        "with an edge, the names of two labels, in every line.",
     ),
 ]
 LossOption = Annotated[
@@ -138,7 +137,9 @@ TolOption = Annotated[
         help="Stop at this duality gap, relative to the dual objective.",
     ),
 ]
-MaxIterOption = Annotated[int, typer.Option(min=1, help="Most passes over the data.")]
+MaxIterOption = Annotated[
+    int, typer.Option(min=1, help="Maximum number of passes over the data.")
+]
 JobsOption = Annotated[
     int | None,
     typer.Option(
@@ -148,5 +149,6 @@ JobsOption = Annotated[
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option(min=0, help="Draws the graphs and the order of examples.")
+    int,
+    typer.Option(min=0, help="Seed of the graphs and of the order of examples."),
 ]

@@ -1,18 +1,26 @@
 """Data sets: generated, read from files, and by name."""
 
-from spanforest.arff import ArffError
-from spanforest.datasets._catalogue import KnownDataset, list_datasets
+from spanforest.datasets._arff import load_arff
+from spanforest.datasets._arff_format import ArffError, Attribute, Relation, read_arff
 from spanforest.datasets._circle import make_circle
+from spanforest.datasets._csv_parquet import load_csv, load_parquet
 from spanforest.datasets._dataset import Dataset, drop_degenerate
-from spanforest.datasets._files import load_arff, load_npz
-from spanforest.datasets._named import PAPER_DATASETS, load_dataset
-from spanforest.datasets._tables import load_csv, load_libsvm, load_parquet
+from spanforest.datasets._libsvm import load_libsvm
+from spanforest.datasets._named import (
+    PAPER_DATASETS,
+    KnownDataset,
+    list_datasets,
+    load_dataset,
+)
+from spanforest.datasets._npz import load_npz
 
 __all__ = [
     "PAPER_DATASETS",
     "ArffError",
+    "Attribute",
     "Dataset",
     "KnownDataset",
+    "Relation",
     "drop_degenerate",
     "list_datasets",
     "load_arff",
@@ -22,4 +30,5 @@ __all__ = [
     "load_npz",
     "load_parquet",
     "make_circle",
+    "read_arff",
 ]

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-# Constants at the two sizes of the paper's Table 1; sizes between are interpolated,
-# sizes beyond take the nearer one.
+# Constants for the two sizes in the paper's Table 1. Sizes between them are
+# interpolated; other sizes take the constant of the nearer one.
 _N_LABELS = (10, 50)
 _DENSITY = (0.854, 0.7126)  # Table 1's cardinalities, 8.54 and 35.63, per label
 # Degrees between the directions of two half-planes in an OR, at most. A larger angle
@@ -17,7 +17,7 @@ _REACH = (120, 72)
 def make_circle(
     n_samples: int = 1000, n_labels: int = 10, random_state=None
 ) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
-    """Points of the unit disc whose labels are half-planes and ORs of half-planes.
+    """Draw points of the unit disc; labels are half-planes and ORs of half-planes.
 
     The data of [1]_ with more labels, as used in [2]_. For ``h`` directions ``w_a``,
     evenly spaced around the circle, and one offset ``c``, let
@@ -89,7 +89,7 @@ def make_circle(
 
     single = rng.permutation(n_planes)[:n_single]
     first, second = pairs[rng.permutation(len(pairs))[: n_labels - n_single]].T
-    # [u >= c] OR [v >= c] is [max(u, v) >= c]: one offset then decides all labels
+    # [u >= c] OR [v >= c] is [max(u, v) >= c], so one offset defines all labels
     either = np.maximum(height[:, first], height[:, second])
     height = np.hstack([height[:, single], either])
 
@@ -101,7 +101,7 @@ def make_circle(
 
 
 def _arrange(n_labels: int) -> tuple[int, int, NDArray[np.int_]]:
-    """Count the half-planes, those that are labels, and list the pairs to choose from.
+    """Return the number of half-planes, how many are labels, and the possible pairs.
 
     The pairs, of shape (n_pairs, 2), are at most `reach` steps apart on the circle.
     """

@@ -1,4 +1,4 @@
-"""What a data set is, and what to leave out of one."""
+"""The record of a data set, and what to leave out of one."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._labels import read_labels
 from spanforest.metrics import find_missing
 
 
@@ -15,16 +16,16 @@ class Dataset:
     """Examples with their labels; either features `X` or a kernel matrix `K`."""
 
     name: str
-    Y: NDArray[Any]  # (n_samples, n_labels); NaN, or None beside text, if not known
+    Y: NDArray[Any]  # (n_samples, n_labels); NaN, or None among text, if missing
     X: NDArray[np.float64] | sparse.csr_array | None = None  # (n_samples, n_features)
     K: NDArray[np.float64] | None = None  # (n_samples, n_samples)
     feature_names: tuple[str, ...] = ()
     label_names: tuple[str, ...] = ()
-    nominal_features: NDArray[np.bool_] | None = None  # columns of X that are codes
-    split: tuple[int, int] | None = None  # rows of the published train and test part
-    is_text: bool = False  # X holds words: TF-IDF comes first
-    kernel: str = "linear"  # which suits X
-    note: str = ""  # what a reader of results must know
+    nominal_features: NDArray[np.bool_] | None = None  # columns of X with codes
+    split: tuple[int, int] | None = None  # published numbers of training and test rows
+    is_text: bool = False  # X holds counts of words: apply TF-IDF first
+    kernel: str = "linear"  # name of the kernel that suits X
+    note: str = ""  # a remark for readers of results
 
     def __repr__(self) -> str:
         size = f"{self.n_samples} x {self.n_labels} labels"
@@ -43,8 +44,21 @@ class Dataset:
 
     @property
     def missing_labels(self) -> NDArray[np.bool_]:
-        """Which labels are not known, of shape (n_samples, n_labels)."""
+        """Whether each label is missing, of shape (n_samples, n_labels)."""
         return find_missing(self.Y)
+
+    @property
+    def is_on(self) -> NDArray[np.bool_]:
+        """Whether each label is on, of shape (n_samples, n_labels); off if missing.
+
+        0 is off and 1 is on. Of other values the lowest is off and the others are on.
+        """
+        on = np.zeros(self.Y.shape, dtype=bool)
+        missing = self.missing_labels
+        for j in np.flatnonzero(~missing.all(axis=0)):
+            codes, coding = read_labels(self.Y[~missing[:, j], j])
+            on[~missing[:, j], j] = coding.is_on[0][codes[:, 0]]
+        return on
 
     @property
     def n_features(self) -> int:
@@ -53,8 +67,8 @@ class Dataset:
 
     @property
     def cardinality(self) -> float:
-        """Average number of positive labels of an example."""
-        return float((self.Y > 0).sum() / max(self.n_samples, 1))
+        """Average number of labels of an example that are on."""
+        return float(self.is_on.sum() / max(self.n_samples, 1))
 
     @property
     def density(self) -> float:
@@ -65,20 +79,20 @@ class Dataset:
 def drop_degenerate(dataset: Dataset) -> Dataset:
     """Drop examples without features and then labels with a single value.
 
-    An example whose features are all zero, or whose diagonal entry of the kernel
-    is, cannot be scaled to unit length; a label that never varies cannot be
-    learned. The paper's experiments leave out both.
+    An example whose features are all zero, or whose diagonal entry of the kernel is
+    zero, cannot be scaled to unit length. A label that never varies cannot be learned.
+    The paper's experiments leave out both.
 
     Parameters
     ----------
     dataset : Dataset
-        Left as it is.
+        It is not changed.
 
     Returns
     -------
     dataset : Dataset
-        The same object if there is nothing to drop. `split` counts the rows that
-        are left.
+        The same object if there is nothing to drop. `split` counts the remaining
+        rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The data sets of the paper, and a few more, by name."""
+"""Data sets by name: those of the paper and a few more."""
 
 import os
 from dataclasses import replace
@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.datasets import fetch_openml
 
 from spanforest._wording import numbered_labels
+from spanforest.datasets._arff import load_arff, whole_numbers
 from spanforest.datasets._circle import make_circle
 from spanforest.datasets._dataset import Dataset
-from spanforest.datasets._files import load_arff, load_npz, whole_numbers
+from spanforest.datasets._npz import load_npz
 
 PAPER_DATASETS = (
     *("emotions", "yeast", "scene", "enron", "cal500"),
@@ -20,8 +21,20 @@ PAPER_DATASETS = (
 )
 
 
+class KnownDataset(NamedTuple):
+    """A data set that `load_dataset` knows, not loaded."""
+
+    name: str
+    n_samples: int
+    n_features: int  # 0: a kernel matrix instead
+    n_labels: int
+    cardinality: float
+    source: str  # "generated", a file, "OpenML", or "" if there is no source
+    note: str
+
+
 class _Known(NamedTuple):
-    """What a data set must look like, and where it is to be had."""
+    """What a data set must look like, and where it comes from."""
 
     n_samples: int
     n_features: int  # 0: a kernel matrix instead
@@ -29,7 +42,7 @@ class _Known(NamedTuple):
     cardinality: float
     openml: int | None = None  # OpenML's data_id
     is_text: bool = False
-    stem: str | None = None  # of the file, if it is not the name
+    stem: str | None = None  # name of the file, if it differs
     drop: tuple[str, ...] = ()  # attributes of the ARFF file that identify rows
     kernel: str = "linear"
     note: str = ""
@@ -66,15 +79,52 @@ _KNOWN = {
 _SUFFIXES = (".npz", ".arff", ".arff.bz2", ".arff.gz")
 
 
+def list_datasets(
+    data_home: str | os.PathLike[str] | None = None,
+) -> list[KnownDataset]:
+    """Return the data sets that `load_dataset` knows, without loading any.
+
+    Parameters
+    ----------
+    data_home : path or None, default=None
+        The folder to look in, as for `load_dataset`.
+
+    Returns
+    -------
+    list of KnownDataset
+        `source` says where `load_dataset` would take each data set from. Data sets on
+        OpenML are downloaded, unless they are in scikit-learn's cache.
+
+    Examples
+    --------
+    >>> from spanforest.datasets import list_datasets
+    >>> circle = [known for known in list_datasets() if known.name == "circle10"]
+    >>> circle[0].n_labels, circle[0].source
+    (10, 'generated')
+    """
+    return [
+        KnownDataset(
+            name=name,
+            n_samples=known.n_samples,
+            n_features=known.n_features,
+            n_labels=known.n_labels,
+            cardinality=known.cardinality,
+            source=_source(name, known, _folder(data_home)),
+            note=known.note,
+        )
+        for name, known in _KNOWN.items()
+    ]
+
+
 def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
-    """Give one of the paper's data sets, or of a few others, by its name.
+    """Return one of the paper's data sets, or one of a few others, by its name.
 
     The paper's ten are emotions, yeast, scene, enron, cal500, fingerprint, nci60,
-    medical, circle10 and circle50; bibtex, tmc2007_500 and genbase come on top.
-    Circle10 and Circle50 are generated. The others are read from a folder, where
-    ``NAME.npz`` (see `load_npz`) or ``NAME.arff`` with ``NAME.xml``, plain or
-    compressed, is looked for; if they are not there, emotions, yeast, scene, enron
-    and genbase are fetched from OpenML and kept in scikit-learn's cache.
+    medical, circle10 and circle50. The others are bibtex, tmc2007_500 and genbase.
+    Circle10 and Circle50 are generated. The rest is read from a folder with files
+    ``NAME.npz`` (see `load_npz`), or ``NAME.arff``, plain or compressed, with
+    ``NAME.xml``. If the folder does not have them, emotions, yeast, scene, enron and
+    genbase are downloaded from OpenML and kept in scikit-learn's cache.
 
     Parameters
     ----------
@@ -86,15 +136,15 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     Returns
     -------
     dataset : Dataset
-        Size and cardinality have been checked. `is_text` tells the sets to which the
+        Size and cardinality have been checked. `is_text` marks the sets to which the
         paper applies TF-IDF. Only a subset of NCI60 is available: its `note` says so.
 
     Raises
     ------
     ValueError
-        If the name is not known, or if the data found are not what they should be.
+        If the name is not known, or if the data do not have the expected size.
     FileNotFoundError
-        If the data set is not to be had; the message says what to do.
+        If there is no source for the data set; the message says what to do.
 
     Examples
     --------
@@ -112,7 +162,7 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
             "with load_arff or load_npz."
         )
     known = _KNOWN[key]
-    dataset, source = _find(key, known, data_home)
+    dataset, source = _load(key, known, _folder(data_home))
     _check(key, known, dataset, source)
     return replace(
         dataset,
@@ -123,36 +173,46 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     )
 
 
-def _find(
-    key: str, known: _Known, data_home: str | os.PathLike[str] | None
+def _folder(data_home: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    return data_home or os.environ.get("SPANFOREST_DATA")
+
+
+def _source(name: str, known: _Known, folder: str | os.PathLike[str] | None) -> str:
+    """Return "generated", the path of a file, "OpenML", or "" if there is no source."""
+    if name.startswith("circle"):
+        return "generated"
+    stem = known.stem or name
+    paths = [Path(folder, stem + suffix) for suffix in _SUFFIXES] if folder else []
+    nowhere = "OpenML" if known.openml else ""
+    return next((str(path) for path in paths if path.is_file()), nowhere)
+
+
+def _load(
+    name: str, known: _Known, folder: str | os.PathLike[str] | None
 ) -> tuple[Dataset, str]:
-    """Give the data set and where it comes from."""
-    if key.startswith("circle"):
+    """Return the data set and its source."""
+    source = _source(name, known, folder)
+    if source == "generated":
         X, Y = make_circle(known.n_samples, known.n_labels, random_state=0)
         labels = numbered_labels(known.n_labels)
         features = ("x", "y", "constant")
-        generated = Dataset(key, Y, X, feature_names=features, label_names=labels)
-        return generated, "make_circle"
+        return Dataset(name, Y, X, feature_names=features, label_names=labels), source
+    if source.endswith(".npz"):
+        return load_npz(source), source
+    if source not in ("OpenML", ""):
+        return load_arff(source, drop=known.drop), source
 
-    folder = data_home or os.environ.get("SPANFOREST_DATA")
-    stem = known.stem or key
-    for suffix in _SUFFIXES:
-        path = Path(folder or "", stem + suffix)
-        if folder and path.is_file():
-            if suffix == ".npz":
-                return load_npz(path), str(path)
-            return load_arff(path, drop=known.drop), str(path)
-
+    stem = known.stem or name
     looked = f"is not in {folder}" if folder else "needs a folder"
     advice = (
-        f"the data set {key} {looked}. Put {stem}.npz, or {stem}.arff (also .bz2, .gz) "
-        f"with {stem}.xml, into a folder, and pass it as data_home or set the "
+        f"the data set {name} {looked}. Put {stem}.npz, or {stem}.arff (also .bz2, "
+        f".gz) with {stem}.xml, into a folder, and pass it as data_home or set the "
         "environment variable SPANFOREST_DATA to it."
     )
-    if known.openml is None:
+    if not source:
         raise FileNotFoundError(advice[0].upper() + advice[1:])
     try:
-        return _fetch(key, known), f"OpenML, data_id {known.openml}"
+        return _fetch(name, known), f"OpenML, data_id {known.openml}"
     except OSError as error:  # no network, or OpenML does not answer
         raise FileNotFoundError(
             f"OpenML could not be reached ({error}), and {advice}"
@@ -160,7 +220,7 @@ def _find(
 
 
 def _fetch(key: str, known: _Known) -> Dataset:
-    """Fetch a data set from OpenML, or from scikit-learn's cache."""
+    """Download a data set from OpenML, or take it from scikit-learn's cache."""
     bunch = fetch_openml(
         data_id=known.openml, as_frame=False, parser="liac-arff", cache=True
     )
@@ -184,12 +244,12 @@ def _label(column: np.ndarray) -> np.ndarray:
 
 
 def _check(key: str, known: _Known, dataset: Dataset, source: str) -> None:
-    """Compare a data set with what is known of it."""
+    """Raise an error unless a data set has the known size and cardinality."""
     expected = (known.n_samples, known.n_features, known.n_labels)
-    found = (dataset.n_samples, dataset.n_features, dataset.n_labels)
-    if expected != found or abs(dataset.cardinality - known.cardinality) > 5e-3:
+    actual = (dataset.n_samples, dataset.n_features, dataset.n_labels)
+    if expected != actual or abs(dataset.cardinality - known.cardinality) > 5e-3:
         raise ValueError(
             f"{key} must have {expected} examples, features and labels and cardinality "
-            f"{known.cardinality}; found {found} and {dataset.cardinality:.3f} "
+            f"{known.cardinality}; found {actual} and {dataset.cardinality:.3f} "
             f"({source}). Replace the file, or read it with load_arff or load_npz."
         )

@@ -1,4 +1,4 @@
-"""What a fitted model did: Theorem 1 in numbers, couplings of labels, explanations.
+"""Looking at fitted models: Theorem 1 in numbers, couplings of labels, explanations.
 
 All functions take a fitted `MMCRFClassifier` or `RandomGraphEnsembleClassifier`, also
 as the last step of a scikit-learn pipeline or as the best estimator of a search.

@@ -1,4 +1,4 @@
-"""Which labels attract and which repel each other, and how frequent they are."""
+"""Couplings (which labels attract or repel each other) and frequencies of labels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest.diagnostics._models import (
-    codes_of,
-    factors_of,
-    final_step,
-    fitted_model,
-    positives,
-)
+from spanforest._labels import read_labels
+from spanforest.diagnostics._models import FittedModel, final_step
 
 
 class Couplings(NamedTuple):
@@ -29,12 +24,12 @@ class Couplings(NamedTuple):
         Parameters
         ----------
         number : int
-            How many at the most.
+            Largest number of couplings to return.
 
         Returns
         -------
         Couplings
-            Of equally strong ones, those first that come first here.
+            Equally strong ones keep their order.
 
         Examples
         --------
@@ -51,34 +46,35 @@ class Couplings(NamedTuple):
 def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     """Measure which labels attract and which repel each other.
 
-    With s the edge scores averaged over the examples (and over the members of an
-    ensemble, an edge that a member lacks counting as zero), and p, q the frequencies of
-    two binary labels, their coupling is
+    Let s be the edge scores, averaged over the examples and over the members of an
+    ensemble (an edge that a member lacks scores zero there). Let p and q be the
+    frequencies of two binary labels. Their coupling is
 
         (s(1, 1) + s(0, 0) - s(1, 0) - s(0, 1)) √(p (1 - p)) √(q (1 - q)).
 
-    The first factor is how much more having the one label on speaks for the other than
-    having it off does: positive if they attract each other, negative if they repel
-    each other, zero if the edge scores are a sum of one score for each label. Moving
-    the score of a single label from one edge to another does not change it. With the
-    other two it is the standard deviation that this interaction gives to the scores of
-    label sets whose labels are drawn by their frequencies: without them, pairs of
-    labels that hardly ever occur would seem to be the strongest.
+    The first factor is the interaction: how much the score for one label rises when the
+    other is switched on. It is positive if the labels attract each other and negative
+    if they repel each other. It is zero if the edge scores are a sum of one score for
+    each label, and does not change when such a score moves from one edge to another.
+    The product with the two roots is the standard deviation of the interaction over
+    label sets whose labels are drawn independently by their frequencies. Without the
+    roots, pairs of labels that hardly ever occur would seem to be the strongest.
 
     Parameters
     ----------
     model : MMCRFClassifier or RandomGraphEnsembleClassifier
-        Fitted. Of an ensemble the consensus graph is measured, as MAM uses it.
+        Fitted. For an ensemble, couplings are those of the consensus graph, as in MAM.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Examples to average over, as for `predict`.
     Y : array-like, DataFrame or sparse matrix of shape (n, n_labels), optional
-        Labels to take the frequencies from, as far as they are known; by default those
-        predicted for X.
+        Labels to count the frequencies in, where they are known; by default the
+        labels predicted for X.
 
     Returns
     -------
     Couplings
-        Labels of more values have the same standard deviation, but no sign.
+        For labels of more than two values the strength is the standard deviation of
+        the interaction, which has no sign.
 
     Examples
     --------
@@ -90,15 +86,11 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     >>> (edge_couplings(model, X, Y).strength > 0).tolist()  # equal, and opposite
     [True, False]
     """
-    model, X = fitted_model(model, X)
-    codes = codes_of(model, model.predict(X) if Y is None else Y, allow_missing=True)
-    factors = factors_of(model)
-    total, n_samples = np.zeros(factors.n_cells), 0
-    for basis in model._bases(X):
-        total += model._scores(basis).sum(axis=0)
-        n_samples += basis.shape[0]
+    fitted, X = FittedModel.of(model, X)
+    labels = fitted.classifier.predict(X) if Y is None else Y
+    codes, factors = fitted.codes(labels, allow_missing=True), fitted.factors
     edges = factors.graph.edges
-    tables = np.split(total / n_samples, factors.arrays.factor["offset"][1:])
+    tables = np.split(_mean_scores(fitted, X), factors.arrays.factor["offset"][1:])
     shares = [
         np.bincount(column[column >= 0], minlength=n) / (column >= 0).sum()
         for column, n in zip(codes.T, factors.n_values, strict=True)
@@ -111,10 +103,19 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     return Couplings(edges, np.array(strength), is_signed)
 
 
+def _mean_scores(fitted: FittedModel, X: Any) -> NDArray[np.float64]:
+    """Return the score of every cell, averaged over the examples."""
+    total, n_samples = np.zeros(fitted.factors.n_cells), 0
+    for basis in fitted.bases(X):
+        total += fitted.scores(basis).sum(axis=0)
+        n_samples += basis.shape[0]
+    return total / n_samples
+
+
 def _coupling(
     cells: NDArray[np.float64], rows: NDArray[np.float64], columns: NDArray[np.float64]
 ) -> float:
-    """Return the deviation of the doubly centred table; signed if it is 2 by 2."""
+    """Return the standard deviation of a doubly centred table; signed if 2 by 2."""
     table = cells.reshape(len(rows), len(columns))
     table = table - (table @ columns)[:, None]
     table = table - rows @ table
@@ -126,12 +127,14 @@ def _coupling(
 
 
 def keep_summary(model: Any, X: Any, Y: Any) -> None:
-    """Note in a model what cannot be known later without its training examples.
+    """Store couplings and label frequencies of the training examples in a model.
+
+    A model without a kernel cannot compute them later, because it keeps no examples.
 
     Parameters
     ----------
     model : MMCRFClassifier or RandomGraphEnsembleClassifier
-        Fitted. Its couplings and label frequencies are stored as attributes, and are
+        Fitted. It gets the attributes `couplings_` and `label_frequencies_`, which are
         saved with it.
     X, Y
         The training examples and their labels, as for `edge_couplings`.
@@ -154,7 +157,7 @@ def keep_summary(model: Any, X: Any, Y: Any) -> None:
 
 
 def training_couplings(model: Any) -> Couplings | None:
-    """Return the couplings over the training examples, as far as a model knows them.
+    """Return the couplings over the training examples, if the model knows them.
 
     Parameters
     ----------
@@ -164,8 +167,8 @@ def training_couplings(model: Any) -> Couplings | None:
     Returns
     -------
     Couplings or None
-        Those of `keep_summary`. Without them, the couplings over the examples that a
-        model with a kernel keeps. None if there are neither.
+        Those that `keep_summary` stored. Otherwise the couplings over the examples that
+        a model with a kernel keeps. None for other models.
 
     Examples
     --------
@@ -183,7 +186,7 @@ def training_couplings(model: Any) -> Couplings | None:
 
 
 def training_frequencies(model: Any) -> NDArray[np.float64] | None:
-    """Return the label frequencies in training, as far as a model knows them.
+    """Return the label frequencies in training, if the model knows them.
 
     Parameters
     ----------
@@ -193,8 +196,9 @@ def training_frequencies(model: Any) -> NDArray[np.float64] | None:
     Returns
     -------
     ndarray of shape (n_labels,) or None
-        Those of `keep_summary`. Without them, the frequencies of the labels predicted
-        for the examples that a model with a kernel keeps. None if there are neither.
+        Those that `keep_summary` stored. Otherwise the frequencies of the labels
+        predicted for the examples that a model with a kernel keeps. None for other
+        models.
 
     Examples
     --------
@@ -213,27 +217,27 @@ def training_frequencies(model: Any) -> NDArray[np.float64] | None:
 
 
 def _kept_examples(model: Any) -> tuple[Any, Any]:
-    """Return the last step, and its training examples with the names they had."""
+    """Return the classifier and the training examples it keeps, or None."""
     classifier, _ = final_step(model)
     examples = getattr(classifier, "X_fit_", None)
     names = getattr(classifier, "feature_names_in_", None)
     if examples is None or names is None:
         return classifier, examples
-    import pandas  # names come from a DataFrame, so it is there
+    import pandas  # installed: only a DataFrame has names of features
 
     return classifier, pandas.DataFrame(examples, columns=list(names))
 
 
 def label_frequencies(Y: Any, missing_label: Any = None) -> NDArray[np.float64]:
-    """Return the share of examples that have each label.
+    """Return the share of examples for which each label is on.
 
     Parameters
     ----------
     Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
-        Labels. Of labels with other values than 0 and 1, all values but the lowest
-        count as having it. NaN and None are not known, and do not count.
+        Labels. Of values other than 0 and 1, all but the lowest are on. NaN and None
+        mean not observed; such examples do not count.
     missing_label : number or str, optional
-        A further value that means so, such as -1.
+        Another value that means not observed, such as -1.
 
     Returns
     -------
@@ -248,4 +252,8 @@ def label_frequencies(Y: Any, missing_label: Any = None) -> NDArray[np.float64]:
     >>> label_frequencies([[0], [-1], [1]], missing_label=-1).tolist()
     [0.5]
     """
-    return np.asarray(positives(Y, missing_label).mean(axis=0))
+    codes, coding = read_labels(Y, allow_missing=True, missing_label=missing_label)
+    columns = [on[column] for column, on in zip(codes.T, coding.is_on, strict=True)]
+    return np.asarray(
+        np.ma.masked_array(np.column_stack(columns), codes < 0).mean(axis=0)
+    )

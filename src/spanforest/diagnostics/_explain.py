@@ -1,4 +1,4 @@
-"""Why a model predicts a label set: the edges that spoke for and against."""
+"""Why a model predicts a label set: the edges that speak for and against each label."""
 
 from __future__ import annotations
 
@@ -8,45 +8,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from spanforest._labels import LabelCoding
 from spanforest.branch_and_bound import decode_exactly
-from spanforest.diagnostics._models import (
-    factors_of,
-    fitted_model,
-    names_of,
-    one_row,
-)
+from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import FactorGraph
 
 
 class Contribution(NamedTuple):
-    """What one factor says about a label's predicted value."""
+    """The share of one factor in a label's margin."""
 
-    other: str | None  # the label at the edge's other end; None: a factor of its own
-    value: Any  # the other label's predicted value
-    difference: float  # its score with the predicted value minus with the alternative
+    other: str | None  # the label at the edge's other end; None for a unary factor
+    value: Any  # predicted value of the other label
+    difference: float  # factor's score with the value minus with the alternative
 
 
 @dataclass(frozen=True)
 class LabelExplanation:
-    """Why a label got its value and not the best other one, all others unchanged."""
+    """Why a label has its predicted value and not another, all other labels fixed."""
 
     label: str
     value: Any  # as predicted
     alternative: Any  # the other value of highest score; None if there is none
     margin: float  # total score with the value minus with the alternative
-    contributions: tuple[Contribution, ...]  # they sum to the margin; largest first
+    contributions: tuple[Contribution, ...]  # sum to the margin; largest first
 
     @property
     def support(self) -> tuple[Contribution, ...]:
-        """What spoke for the predicted value, strongest first."""
-        return tuple(c for c in self.contributions if c.difference > 0)
+        """Contributions for the predicted value, strongest first."""
+        return tuple(one for one in self.contributions if one.difference > 0)
 
     @property
     def opposition(self) -> tuple[Contribution, ...]:
-        """What spoke against it, strongest first."""
-        return tuple(c for c in self.contributions[::-1] if c.difference < 0)
+        """Contributions against the predicted value, strongest first."""
+        return tuple(one for one in self.contributions[::-1] if one.difference < 0)
 
     def describe(self, n_edges: int = 3) -> str:
         """Return a few lines of text.
@@ -54,44 +50,38 @@ class LabelExplanation:
         Parameters
         ----------
         n_edges : int, default=3
-            How many edges to name on either side; the others are summed up.
+            How many edges to name on either side; the others appear as one sum.
 
         Returns
         -------
         str
-            The margin first, then what it is made of.
+            The margin first, then the contributions to it.
         """
         if self.alternative is None:
             return f"{self.label} = {self.value}, the only value seen in training"
-        largest = max(abs(part.difference) for part in self.contributions)
+        largest = max(abs(one.difference) for one in self.contributions)
         decimals = _decimals(max(largest, abs(self.margin)))
         shown = [*self.support[:n_edges], *self.opposition[:n_edges][::-1]]
-        rows = [(part.difference, _cause(part)) for part in shown]
+        rows = [(one.difference, _cause(one)) for one in shown]
         n_hidden = len(self.contributions) - len(shown)
         if n_hidden:
-            rest = self.margin - sum(part.difference for part in shown)
+            rest = self.margin - sum(one.difference for one in shown)
             rows.append((rest, f"{n_hidden} more"))
         headline = f"{self.label} = {self.value}, not {self.alternative}"
-        return "\n".join(
-            [
-                f"{headline}, by {self.margin:.{decimals}f}",
-                *(
-                    f"  {difference:+9.{decimals}f}  {cause}"
-                    for difference, cause in rows
-                ),
-            ]
-        )
+        lines = [f"{headline}, by {self.margin:.{decimals}f}"]
+        lines += [f"  {change:+9.{decimals}f}  {cause}" for change, cause in rows]
+        return "\n".join(lines)
 
 
 def _decimals(largest: float) -> int:
-    """Return how many decimals show three digits of the largest number."""
+    """Return the number of decimals that shows three digits of the largest number."""
     if not 0 < largest < np.inf:
         return 0
     return max(0, 2 - int(np.floor(np.log10(largest))))
 
 
-def _cause(part: Contribution) -> str:
-    return "on its own" if part.other is None else f"{part.other} = {part.value}"
+def _cause(one: Contribution) -> str:
+    return "on its own" if one.other is None else f"{one.other} = {one.value}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +90,7 @@ class Explanation:
 
     labels: tuple[LabelExplanation, ...]  # in the order of the labels
     score: float  # of the predicted label set
-    is_proven: bool  # no label set scores higher, for certain
+    is_proven: bool  # proven: no label set scores higher
 
     def __str__(self) -> str:
         return self.describe()
@@ -118,14 +108,14 @@ class Explanation:
         LabelExplanation
             One of `labels`.
         """
-        for found in self.labels:
-            if found.label == label:
-                return found
-        known = ", ".join(found.label for found in self.labels)
-        raise KeyError(f"no label is called {label!r}; there are {known}.")
+        for explanation in self.labels:
+            if explanation.label == label:
+                return explanation
+        known = ", ".join(explanation.label for explanation in self.labels)
+        raise KeyError(f"no label is called {label!r}; the labels are {known}.")
 
     def describe(self, n_labels: int = 10, n_edges: int = 3) -> str:
-        """Return the explanation as text, the closest decisions first.
+        """Return the explanation as text, labels of the smallest margin first.
 
         Parameters
         ----------
@@ -139,8 +129,8 @@ class Explanation:
         str
             Text of several lines.
         """
-        closest = sorted(self.labels, key=lambda found: found.margin)
-        blocks = [found.describe(n_edges) for found in closest[:n_labels]]
+        closest = sorted(self.labels, key=lambda explanation: explanation.margin)
+        blocks = [explanation.describe(n_edges) for explanation in closest[:n_labels]]
         n_hidden = len(closest) - len(blocks)
         if n_hidden > 0:
             blocks.append(f"{n_hidden} more labels, decided by larger margins")
@@ -150,21 +140,21 @@ class Explanation:
 def explain(
     model: Any, x: Any, *, label_names: Sequence[str] | None = None
 ) -> Explanation:
-    """Say which edges spoke for and against each label of a prediction.
+    """Say which edges speak for and against each label of a prediction.
 
-    A label's predicted value is compared with the best other value, all other labels as
-    predicted. Only the edges at the label then change, and the differences of their
-    scores add up to that of the whole.
+    The predicted value of a label is compared with its best other value, while all
+    other labels keep their predicted values. Only the edges at the label change their
+    scores; the changes sum to that of the total score.
 
     Parameters
     ----------
     model : MMCRFClassifier or RandomGraphEnsembleClassifier
-        Fitted. Of an ensemble the prediction of MAM is explained, on the consensus
-        graph, whatever its `aggregation` is.
+        Fitted. For an ensemble, the prediction of MAM on the consensus graph is
+        explained, whatever its `aggregation` is.
     x : array-like of shape (n_features,), or a single row of any X
         The example, or its kernel values with the training examples.
     label_names : sequence of str, optional
-        Names of the labels; by default those of the training labels, or numbers.
+        Names of the labels; by default those of the training labels, or label0, ...
 
     Returns
     -------
@@ -179,27 +169,35 @@ def explain(
     >>> Y = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]]  # the third is their OR
     >>> clf = MMCRFClassifier(graph=[(0, 2), (1, 2)], C=10, random_state=0).fit(X, Y)
     >>> explanation = explain(clf, [0, 1], label_names=["left", "right", "any"])
-    >>> [part.other for part in explanation.of("any").support]
+    >>> [one.other for one in explanation.of("any").support]
     ['right', 'left']
     >>> print(explanation.of("left").describe())
     left = 0, not 1, by 1.00
           +1.00  any = 1
     """
-    model, X = fitted_model(model, one_row(x))
-    (basis,) = model._bases(X)
+    fitted, X = FittedModel.of(model, _one_row(x))
+    (basis,) = fitted.bases(X)
     if basis.shape[0] != 1:
         raise ValueError(
             f"explain takes a single example; got {basis.shape[0]}. Pass one row."
         )
-    factors, scores = factors_of(model), model._scores(basis)
-    found = decode_exactly(factors, scores)
-    names = names_of(model, label_names)
-    coding = model._coding
+    factors, scores = fitted.factors, fitted.scores(basis)
+    best = decode_exactly(factors, scores)
+    names = fitted.label_names(label_names)
     labels = tuple(
-        _explain_label(factors, scores[0], found.labels[0], j, names, coding)
+        _explain_label(factors, scores[0], best.labels[0], j, names, fitted.coding)
         for j in range(factors.n_labels)
     )
-    return Explanation(labels, float(found.score[0]), bool(found.proven[0]))
+    return Explanation(labels, float(best.score[0]), bool(best.proven[0]))
+
+
+def _one_row(x: Any) -> Any:
+    """Return a matrix of one row from an example in any form."""
+    if hasattr(x, "to_frame"):  # a row taken from a DataFrame is a Series
+        return x.to_frame().T
+    if not sparse.issparse(x) and np.ndim(x) == 1:
+        return np.reshape(x, (1, -1))
+    return x
 
 
 def _explain_label(
@@ -218,11 +216,11 @@ def _explain_label(
     at_label = np.flatnonzero((first == j) | (second == j))
     variants = np.tile(codes, (len(values), 1))
     variants[:, j] = np.arange(len(values))
-    parts = scores[factors.cells(variants)[:, at_label]]  # (n_values, n_edges of j)
-    totals = parts.sum(axis=1)
+    tables = scores[factors.cells(variants)[:, at_label]]  # (n_values, n_factors of j)
+    totals = tables.sum(axis=1)
     totals[codes[j]] = -np.inf
     rival = int(totals.argmax())
-    differences = parts[codes[j]] - parts[rival]
+    differences = tables[codes[j]] - tables[rival]
     contributions = []
     for f in np.argsort(-differences, kind="stable"):
         ends = (int(first[at_label[f]]), int(second[at_label[f]]))

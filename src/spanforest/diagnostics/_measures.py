@@ -1,4 +1,4 @@
-"""How well every single label is predicted."""
+"""Precision, recall and other measures of every single label."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._labels import LabelCoding
+
 
 class LabelMeasures(NamedTuple):
-    """Quality of a prediction, label by label; each of shape (n_labels,)."""
+    """Measures of a prediction, label by label; each of shape (n_labels,)."""
 
     precision: NDArray[np.float64]  # nan where the label is never predicted
-    recall: NDArray[np.float64]  # nan where no example has the label
-    f1: NDArray[np.float64]  # nan where both are so
+    recall: NDArray[np.float64]  # nan where the label is never true
+    f1: NDArray[np.float64]  # nan where the label is neither predicted nor true
     accuracy: NDArray[np.float64]
-    frequency: NDArray[np.float64]  # share of examples that have the label
+    frequency: NDArray[np.float64]  # share of examples whose label is on
 
 
 class Positives(NamedTuple):
-    """Which labels are on, in truth and prediction; shape (n_samples, n_labels).
+    """Whether labels are on, in truth and prediction; shape (n_samples, n_labels).
 
     Examples
     --------
@@ -38,11 +40,10 @@ class Positives(NamedTuple):
 
     @classmethod
     def of(cls, Y_true: Any, Y_pred: Any, values: Sequence[Any] | None = None) -> Self:
-        """Compare true and predicted labels, each of two values.
+        """Read true and predicted labels of two values each.
 
-        Of two values the higher one is on, as in scikit-learn, whatever they are
-        called. 0 is off and 1 is on even if the other one does not occur; any other
-        value that is alone is off.
+        Of two values the higher one is on, as in scikit-learn. 0 is off and 1 is on
+        even if the other one does not occur; any other value that is alone is off.
 
         Parameters
         ----------
@@ -51,7 +52,7 @@ class Positives(NamedTuple):
         Y_pred : array-like, DataFrame or sparse matrix of the same shape
             Predicted labels.
         values : sequence of arrays, optional
-            The values of every label in training, which need not all occur here.
+            The values of every label in training; some may not occur in the labels.
 
         Returns
         -------
@@ -69,18 +70,22 @@ class Positives(NamedTuple):
                 "Y_true and Y_pred must hold the same labels of the same examples; got "
                 f"shapes {truth.shape} and {predicted.shape}."
             )
-        known: Sequence[Any] = values or [()] * truth.shape[1]
-        on = np.empty(truth.shape[1], dtype=object)
-        for j, training in enumerate(known):
-            found = {*truth[:, j].tolist(), *predicted[:, j].tolist(), *training}
-            on[j] = _value_that_is_on(found, j)
+        training: Sequence[Any] = values or [()] * truth.shape[1]
+        classes = [
+            _two_values({*truth[:, j].tolist(), *predicted[:, j].tolist(), *known}, j)
+            for j, known in enumerate(training)
+        ]
+        coding = LabelCoding(classes, None, is_vector=False, dtype=np.dtype(object))
+        on = np.empty(len(classes), dtype=object)  # None: no value of the label is on
+        for j, (both, is_on) in enumerate(zip(classes, coding.is_on, strict=True)):
+            on[j] = next(iter(both[is_on]), None)
         return cls(truth == on, predicted == on)
 
     def measures(self) -> LabelMeasures:
         """Return precision, recall, F1, accuracy and frequency of every label."""
         n_right = (self.truth & self.predicted).sum(axis=0)
         n_true, n_predicted = self.truth.sum(axis=0), self.predicted.sum(axis=0)
-        with np.errstate(invalid="ignore"):  # 0 / 0 is nan: not defined
+        with np.errstate(invalid="ignore"):  # 0 / 0 is nan
             return LabelMeasures(
                 precision=n_right / n_predicted,
                 recall=n_right / n_true,
@@ -95,12 +100,10 @@ def _matrix(Y: Any) -> NDArray[Any]:
     return array.reshape(len(array), -1)
 
 
-def _value_that_is_on(found: set[Any], j: int) -> Any:
-    if found <= {0, 1}:
-        return 1
-    if len(found) > 2:
+def _two_values(values: set[Any], j: int) -> NDArray[Any]:
+    if len(values) > 2:
         raise ValueError(
-            f"labels must have two values; label {j} has {len(found)}. Look at one "
+            f"labels must have two values; label {j} has {len(values)}. Look at one "
             "value at a time: Y == value."
         )
-    return max(found) if len(found) == 2 else None
+    return np.array(sorted(values), dtype=object)

@@ -1,21 +1,110 @@
-"""Reading fitted models, and the labels that come with them."""
+"""Fitted models as the diagnostics see them.
+
+This is the only module of the package that reads private attributes of a classifier.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import GraphClassifier
-from spanforest._labels import read_labels
+from spanforest._labels import LabelCoding, read_labels
 from spanforest._wording import numbered_labels
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted classifier of this library, outside of any pipeline or search."""
+
+    classifier: Any
+
+    @classmethod
+    def of(cls, model: Any, X: Any) -> tuple[FittedModel, Any]:
+        """Return the classifier inside `model`, and X as the classifier takes it."""
+        classifier, X = final_step(model, X)
+        if not isinstance(classifier, GraphClassifier):
+            raise TypeError(
+                "an MMCRFClassifier or a RandomGraphEnsembleClassifier is needed; got "
+                f"{type(classifier).__name__}. Pass one, or a fitted pipeline or "
+                "search around one."
+            )
+        check_is_fitted(classifier)
+        return cls(classifier), X
+
+    @property
+    def factors(self) -> FactorGraph:
+        """The factor graph it decodes on; that of the consensus graph for ensembles."""
+        return self.classifier._factors
+
+    @property
+    def coding(self) -> LabelCoding:
+        """The values of every label in training, and their codes."""
+        return self.classifier._coding
+
+    @property
+    def members(self) -> list[FittedModel]:
+        """The members of an ensemble; other models are refused."""
+        if not isinstance(self.classifier, RandomGraphEnsembleClassifier):
+            raise TypeError(
+                "Theorem 1 is about ensembles: a RandomGraphEnsembleClassifier is "
+                f"needed; got {type(self.classifier).__name__}."
+            )
+        return [FittedModel(member) for member in self.classifier.estimators_]
+
+    def bases(self, X: Any) -> Iterator[Any]:
+        """Yield features or kernel values of examples, one block of rows at a time."""
+        return self.classifier._bases(X)
+
+    def scores(self, basis: Any) -> NDArray[np.float64]:
+        """Return the score of every cell of the factors, a row per row of `basis`."""
+        return self.classifier._scores(basis)
+
+    def codes(self, Y: Any, *, allow_missing: bool = False) -> NDArray[np.int32]:
+        """Return the codes that the values of Y had in training, -1 where missing."""
+        codes, coding = read_labels(
+            in_training_order(self.classifier, Y),
+            allow_missing=allow_missing,
+            missing_label=self.classifier.missing_label,
+        )
+        known = self.coding.classes
+        if len(known) != codes.shape[1]:
+            raise ValueError(
+                f"Y must have the {len(known)} labels of training; got "
+                f"{codes.shape[1]}."
+            )
+        for j, (values, seen) in enumerate(zip(coding.classes, known, strict=True)):
+            code = {value: number for number, value in enumerate(seen.tolist())}
+            unknown = [value for value in values.tolist() if value not in code]
+            if unknown:
+                raise ValueError(
+                    f"label {j} takes the value {unknown[0]!r}, which did not occur in "
+                    "training and has no score. Leave these examples out."
+                )
+            translation = np.array([*(code[value] for value in values.tolist()), -1])
+            codes[:, j] = translation[codes[:, j]]
+        return codes
+
+    def label_names(self, names: Sequence[str] | None) -> list[str]:
+        """Return the given names, else those of training, else label0, label1, ..."""
+        n_labels = len(self.coding.classes)
+        if names is None:
+            names = self.classifier.label_names_
+        if names is None:
+            return list(numbered_labels(n_labels))
+        if len(names) != n_labels:
+            raise ValueError(
+                f"label_names must name the {n_labels} labels; got {len(names)} names."
+            )
+        return [str(name) for name in names]
 
 
 def final_step(model: Any, X: Any = None) -> tuple[Any, Any]:
@@ -24,16 +113,17 @@ def final_step(model: Any, X: Any = None) -> tuple[Any, Any]:
     Parameters
     ----------
     model : estimator
-        Fitted; a pipeline, a search over parameters, or anything else.
+        Fitted. A pipeline is replaced by its last step, and a search by its
+        `best_estimator_`, as often as needed; any other estimator is returned.
     X : array-like or sparse matrix of shape (n_samples, n_features), optional
         Examples as `model` takes them.
 
     Returns
     -------
     classifier : estimator
-        The last step; `model` itself if it has no steps.
+        The innermost estimator.
     X : array-like or sparse matrix
-        What the steps before make of the examples.
+        The examples after the other steps of the pipelines.
 
     Examples
     --------
@@ -66,7 +156,7 @@ def relative_gaps(model: Any) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n_members,)
-        Zero where there was nothing to learn, and both are zero.
+        Zero where gap and objective are both zero: there was nothing to learn.
 
     Examples
     --------
@@ -83,29 +173,8 @@ def relative_gaps(model: Any) -> NDArray[np.float64]:
     return np.divide(gaps, objectives, out=relative, where=objectives > 0.0)
 
 
-def fitted_model(model: Any, X: Any) -> tuple[GraphClassifier, Any]:
-    model, X = final_step(model, X)
-    if not isinstance(model, GraphClassifier):
-        raise TypeError(
-            "an MMCRFClassifier or a RandomGraphEnsembleClassifier is needed; got "
-            f"{type(model).__name__}."
-        )
-    check_is_fitted(model)
-    return model, X
-
-
-def fitted_ensemble(ensemble: Any, X: Any) -> tuple[RandomGraphEnsembleClassifier, Any]:
-    model, X = fitted_model(ensemble, X)
-    if not isinstance(model, RandomGraphEnsembleClassifier):
-        raise TypeError(
-            "Theorem 1 is about ensembles: a RandomGraphEnsembleClassifier is needed; "
-            f"got {type(model).__name__}."
-        )
-    return model, X
-
-
 def graph_of(model: Any) -> LabelGraph:
-    """Return the graph that a model infers on.
+    """Return the graph that a model decodes on.
 
     Parameters
     ----------
@@ -115,7 +184,7 @@ def graph_of(model: Any) -> LabelGraph:
     Returns
     -------
     LabelGraph
-        Of an ensemble the consensus graph, which has the edges of all members.
+        For an ensemble, the consensus graph, which has the edges of all members.
 
     Examples
     --------
@@ -130,73 +199,9 @@ def graph_of(model: Any) -> LabelGraph:
     return model.consensus_graph_ if is_ensemble else model.graph_
 
 
-def factors_of(model: Any) -> FactorGraph:
-    if isinstance(model, RandomGraphEnsembleClassifier):
-        return model._factors
-    return model._factors
-
-
-def codes_of(
-    model: GraphClassifier, Y: Any, *, allow_missing: bool = False
-) -> NDArray[np.int32]:
-    """Return the codes that the values of Y had in training, -1 where not observed."""
-    codes, coding = read_labels(
-        in_training_order(model, Y),
-        allow_missing=allow_missing,
-        missing_label=model.missing_label,
-    )
-    known = model._coding.classes
-    if len(known) != codes.shape[1]:
-        raise ValueError(
-            f"Y must have the {len(known)} labels of training; got {codes.shape[1]}."
-        )
-    for j, (values, seen) in enumerate(zip(coding.classes, known, strict=True)):
-        code = {value: c for c, value in enumerate(seen.tolist())}
-        strange = [value for value in values.tolist() if value not in code]
-        if strange:
-            raise ValueError(
-                f"label {j} takes the value {strange[0]!r}, which did not occur in "
-                "training and has no score. Leave these examples out."
-            )
-        translation = np.array([*(code[value] for value in values.tolist()), -1])
-        codes[:, j] = translation[codes[:, j]]
-    return codes
-
-
 def in_training_order(model: Any, Y: Any) -> Any:
-    """Return Y, with the columns of a DataFrame in the order the model knows."""
+    """Return Y, with the columns of a DataFrame in the order of training."""
     model, _ = final_step(model)
     if getattr(model, "label_names_", None) is None:
         return Y
     return model._in_training_order(Y)
-
-
-def positives(Y: Any, missing_label: Any = None) -> np.ma.MaskedArray:
-    """Return which labels are on: 1, or any value but the lowest; masked if unknown."""
-    codes, coding = read_labels(Y, allow_missing=True, missing_label=missing_label)
-    columns = [
-        is_on[column] for column, is_on in zip(codes.T, coding.is_on, strict=True)
-    ]
-    return np.ma.masked_array(np.column_stack(columns), codes < 0)
-
-
-def names_of(model: Any, names: Sequence[str] | None) -> list[str]:
-    n_labels = len(model._coding.classes)
-    if names is None:
-        names = model.label_names_
-    if names is None:
-        return list(numbered_labels(n_labels))
-    if len(names) != n_labels:
-        raise ValueError(
-            f"label_names must name the {n_labels} labels; got {len(names)} names."
-        )
-    return [str(name) for name in names]
-
-
-def one_row(x: Any) -> Any:
-    """Return a matrix of one row; a column of a DataFrame would be a Series."""
-    if hasattr(x, "to_frame"):
-        return x.to_frame().T
-    if not sparse.issparse(x) and np.ndim(x) == 1:
-        return np.reshape(x, (1, -1))
-    return x

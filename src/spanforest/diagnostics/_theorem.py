@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from spanforest.branch_and_bound import decode_exactly
-from spanforest.diagnostics._models import codes_of, fitted_ensemble
-from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import FactorGraph
 from spanforest.inference import score_labels
 
@@ -19,7 +18,7 @@ from spanforest.inference import score_labels
 class ReconstructionGap(NamedTuple):
     """The terms of Theorem 1, averaged over examples.
 
-    The theorem says that `gap`, from the errors, equals `variance`, from the scores.
+    The theorem: `gap`, computed from errors, equals `variance`, computed from scores.
     """
 
     member_error: float  # Δ_I: mean squared error of the members' scores
@@ -29,7 +28,7 @@ class ReconstructionGap(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Left side of the theorem: what averaging takes off the members' error."""
+        """Left side of the theorem: error that averaging removes."""
         return self.member_error - self.ensemble_error
 
     @property
@@ -39,7 +38,7 @@ class ReconstructionGap(NamedTuple):
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the members' error, between 0 and 1."""
+        """The variance divided by the members' error, between 0 and 1."""
         return self.variance / self.member_error if self.member_error > 0 else 0.0
 
 
@@ -76,10 +75,10 @@ def reconstruction_gap(
 
         ψ_j(x, y) = ½ Σ_{e at j} ψ_e(x, y_e),
 
-    half of what its edges give to the values of their two ends, so that the ψ_j sum to
-    the score of y. The theorem: the mean squared error of the members' scores, minus
-    the squared error of their average (MAM), is the variance of the score over the
-    members; and that is *diversity*, the variances of the ψ_j, plus *coherence*, the
+    half of the scores of its edges, so that the ψ_j sum to the score of y. By the
+    theorem, the mean squared error of the members' scores minus the squared error of
+    their average (MAM) is the variance of the score over the members. This variance is
+    *diversity*, the sum of the variances of the ψ_j, plus *coherence*, the sum of the
     covariances of all pairs of different labels.
 
     Parameters
@@ -91,24 +90,21 @@ def reconstruction_gap(
     Y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
         The label sets at which scores are compared: the true ones, or any others.
     target : array-like of shape (n_samples,), optional
-        The optimal scores ψ*. The paper assumes them given. By default, for each x, the
-        highest score that the ensemble gives to any label set: what the true label
-        set must score to be predicted. The ensemble's error is then 0 where MAM's
-        prediction is `Y`. The gap does not depend on this choice.
+        The optimal scores ψ*, which the paper assumes to be known; by default the
+        highest score that the ensemble gives to any label set of each x. Then the
+        ensemble's error is 0 where MAM predicts `Y`. The gap does not depend on them.
 
     Returns
     -------
     ReconstructionGap
-        Averages over the examples. The errors come from the average weights on the
-        consensus graph and the members' total scores, diversity and coherence from
-        the members' scores of single labels.
+        Averages over the examples. The errors are computed from total scores, diversity
+        and coherence separately from the members' scores of single labels.
 
     Notes
     -----
-    Variances divide by the number of members, as the theorem needs. An edge that a
-    member lacks scores 0 there. A label without an edge has a factor of its own, which
-    counts in full. Values of `Y` that did not occur in training have no score and are
-    refused.
+    Variances divide by the number of members, as the theorem requires. An edge that a
+    member lacks scores 0 there. The whole score of a unary factor belongs to its label.
+    Values of `Y` that did not occur in training have no score and are refused.
 
     Examples
     --------
@@ -121,13 +117,13 @@ def reconstruction_gap(
     >>> abs(terms.gap - terms.variance) < 1e-9 * terms.member_error
     True
     """
-    ensemble, X = fitted_ensemble(ensemble, X)
-    factors = ensemble._factors
-    terms, error = np.zeros((4, len(ensemble.estimators_))), 0.0
-    for part in _labelled_parts(ensemble, X, Y, target):
-        terms += _summed_terms(ensemble, part)
-        found = score_labels(factors, ensemble._scores(part.basis), part.codes)
-        error += np.sum((part.target - found) ** 2) / part.n_samples
+    fitted, X = FittedModel.of(ensemble, X)
+    members, error = fitted.members, 0.0
+    terms = np.zeros((4, len(members)))
+    for block in _blocks(fitted, X, Y, target):
+        terms += _summed_terms(members, block)
+        score = score_labels(fitted.factors, fitted.scores(block.basis), block.codes)
+        error += np.sum((block.target - score) ** 2) / block.n_samples
     member_error, _, diversity, coherence = terms[:, -1].tolist()
     return ReconstructionGap(member_error, float(error), diversity, coherence)
 
@@ -164,58 +160,57 @@ def diversity_curve(
     >>> float(diversity_curve(ensemble, X, Y).diversity[0])  # one member: no variance
     0.0
     """
-    ensemble, X = fitted_ensemble(ensemble, X)
-    terms = np.zeros((4, len(ensemble.estimators_)))
-    for part in _labelled_parts(ensemble, X, Y, target):
-        terms += _summed_terms(ensemble, part)
+    fitted, X = FittedModel.of(ensemble, X)
+    members = fitted.members
+    terms = np.zeros((4, len(members)))
+    for block in _blocks(fitted, X, Y, target):
+        terms += _summed_terms(members, block)
     return DiversityCurve(*terms)
 
 
-class _Part(NamedTuple):
-    """Some of the examples, as many as are scored at once."""
+class _Block(NamedTuple):
+    """Examples that are scored together."""
 
     basis: Any
     codes: NDArray[np.int32]
     target: NDArray[np.float64]
-    n_samples: int  # of all examples together
+    n_samples: int  # in all blocks together
 
 
-def _labelled_parts(
-    ensemble: RandomGraphEnsembleClassifier, X: Any, Y: Any, target: ArrayLike | None
-) -> Iterator[_Part]:
-    codes = codes_of(ensemble, Y)
+def _blocks(
+    fitted: FittedModel, X: Any, Y: Any, target: ArrayLike | None
+) -> Iterator[_Block]:
+    codes = fitted.codes(Y)
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    goals = None if target is None else np.asarray(target, dtype=float)
-    sizes = (len(codes), n_samples if goals is None else len(goals))
+    targets = None if target is None else np.asarray(target, dtype=float)
+    sizes = (len(codes), n_samples if targets is None else len(targets))
     if set(sizes) != {n_samples}:
         raise ValueError(
             f"X, Y and target must have one row per example each; got {n_samples} rows "
-            f"in X, {sizes[0]} in Y and {'no target' if goals is None else sizes[1]}."
+            f"in X, {sizes[0]} in Y and {'no target' if targets is None else sizes[1]}."
         )
-    factors, start = ensemble._factors, 0
-    for basis in ensemble._bases(X):
+    start = 0
+    for basis in fitted.bases(X):
         rows = slice(start, start + basis.shape[0])
         start = rows.stop
-        if goals is None:
-            best = decode_exactly(factors, ensemble._scores(basis)).score
+        if targets is None:
+            best = decode_exactly(fitted.factors, fitted.scores(basis)).score
         else:
-            best = goals[rows]
-        yield _Part(basis, codes[rows], best, n_samples)
+            best = targets[rows]
+        yield _Block(basis, codes[rows], best, n_samples)
 
 
-def _summed_terms(
-    ensemble: RandomGraphEnsembleClassifier, part: _Part
-) -> NDArray[np.float64]:
-    """Return what these examples add to the terms; (4, n_trees), as DiversityCurve.
+def _summed_terms(members: list[FittedModel], block: _Block) -> NDArray[np.float64]:
+    """Return what a block adds to the terms, shape (4, n_trees), as DiversityCurve.
 
     Means and sums of squared deviations are updated member by member (Welford), which
     loses no digits where scores are large and vary little.
     """
-    terms = np.zeros((4, len(ensemble.estimators_)))
-    mean = np.zeros(part.codes.shape)
-    variances, covariances, squares = np.zeros((3, len(part.codes)))
-    for t, member in enumerate(ensemble.estimators_):
-        scores = node_scores(member._factors, member._scores(part.basis), part.codes)
+    terms = np.zeros((4, len(members)))
+    mean = np.zeros(block.codes.shape)
+    variances, covariances, squares = np.zeros((3, len(block.codes)))
+    for t, member in enumerate(members):
+        scores = node_scores(member.factors, member.scores(block.basis), block.codes)
         before = scores - mean
         mean += before / (t + 1)
         after = scores - mean
@@ -223,19 +218,19 @@ def _summed_terms(
         variances += own.sum(axis=1)
         others = after.sum(axis=1, keepdims=True) - after  # of every other label
         covariances += (before * others).sum(axis=1)
-        squares += (part.target - scores.sum(axis=1)) ** 2
-        ensemble_error = (part.target - mean.sum(axis=1)) ** 2
+        squares += (block.target - scores.sum(axis=1)) ** 2
+        ensemble_error = (block.target - mean.sum(axis=1)) ** 2
         terms[0, t] = squares.sum() / (t + 1)
         terms[1, t] = ensemble_error.sum()
         terms[2, t] = variances.sum() / (t + 1)
         terms[3, t] = covariances.sum() / (t + 1)
-    return terms / part.n_samples
+    return terms / block.n_samples
 
 
 def node_scores(
     factors: FactorGraph, scores: ArrayLike, labels: ArrayLike
 ) -> NDArray[np.float64]:
-    """Share the score of labellings out among the labels (ψ_j of the paper).
+    """Divide the score of labellings among the labels (ψ_j of the paper).
 
     Parameters
     ----------
@@ -244,13 +239,13 @@ def node_scores(
     scores : array-like of shape (n, n_cells)
         Their scores.
     labels : array-like of shape (n, n_labels)
-        Codes of a labelling per row of the scores.
+        Codes of one labelling per row of the scores.
 
     Returns
     -------
     ndarray of shape (n, n_labels)
-        Half the score of every edge for each of its ends, and all of a unary factor's
-        score for its label: rows sum to the scores of the labellings.
+        Half the score of every edge goes to each of its ends, and the whole score of a
+        unary factor to its label. Rows sum to the scores of the labellings.
 
     Examples
     --------

@@ -7,8 +7,7 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 from spanforest.kernels._arrays import unit_rows
 from spanforest.kernels._functions import median_gamma, tanimoto_kernel
 from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
-from spanforest.kernels._spec import (
-    HAVE_GAMMA,
+from spanforest.kernels._registry import (
     KERNEL_NAMES,
     KERNELS,
     Kernel,
@@ -17,7 +16,6 @@ from spanforest.kernels._spec import (
 )
 
 __all__ = [
-    "HAVE_GAMMA",
     "KERNELS",
     "KERNEL_NAMES",
     "Kernel",

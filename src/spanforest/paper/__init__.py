@@ -1,33 +1,21 @@
-"""The paper's experiment: rows of results, tables and ranks made from them."""
+"""The paper's experiment: its runs, and the tables and ranks made from their rows."""
 
 from spanforest.paper._dataset_table import DatasetTable, dataset_table
-from spanforest.paper._folds import Settings, select_folds
-from spanforest.paper._label_graphs import StoredGraph
-from spanforest.paper._paper import (
-    DATASETS,
-    MEASURES,
-    METHODS,
-    display_name,
-    in_order,
-)
-from spanforest.paper._protocols import PROTOCOLS, ensemble_setup
-from spanforest.paper._ranks import RankComparison, compare_ranks
-from spanforest.paper._render import Block, Entry, Line
+from spanforest.paper._experiment import Experiment
+from spanforest.paper._learning_curves import LearningCurves, learning_curves
+from spanforest.paper._names import METHODS, display_name, in_order
+from spanforest.paper._performance_table import PerformanceTable, performance_table
+from spanforest.paper._protocols import PROTOCOLS
+from spanforest.paper._published import DATASETS
+from spanforest.paper._rank_comparison import RankComparison, compare_ranks
+from spanforest.paper._row_selection import Settings, outdated, select_folds
 from spanforest.paper._rows import Row, RowFile, identity, latest
-from spanforest.paper._run import Experiment, run
-from spanforest.paper._standing import outdated
-from spanforest.paper._tables import (
-    ENSEMBLES,
-    LearningCurves,
-    PerformanceTable,
-    learning_curves,
-    performance_table,
-)
+from spanforest.paper._run import run
+from spanforest.paper._stored_graph import StoredGraph
+from spanforest.paper._table_formats import Block, Entry, Line
 
 __all__ = [
     "DATASETS",
-    "ENSEMBLES",
-    "MEASURES",
     "METHODS",
     "PROTOCOLS",
     "Block",
@@ -45,7 +33,6 @@ __all__ = [
     "compare_ranks",
     "dataset_table",
     "display_name",
-    "ensemble_setup",
     "identity",
     "in_order",
     "latest",

@@ -1,26 +1,13 @@
-"""The paper's Table 1: the data sets, from rows alone."""
+"""The paper's Table 1, the data sets, from rows alone."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from spanforest.paper._folds import Row
-from spanforest.paper._paper import (
-    DATASETS,
-    TABLE_1,
-    PublishedDataset,
-    display_name,
-    in_order,
-)
-from spanforest.paper._render import Block, Entry, Layout, Line, Table
-
-__all__ = [
-    "DatasetStatistics",
-    "DatasetTable",
-    "dataset_table",
-    "remarks",
-    "statistics_of",
-]
+from spanforest.paper._names import display_name, in_order
+from spanforest.paper._published import DATASETS, TABLE_1, PublishedDataset
+from spanforest.paper._rows import Row
+from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
 SECOND_VALUE = "The second value, in brackets or below, is the paper's."
 
@@ -31,7 +18,7 @@ class DatasetStatistics(NamedTuple):
     name: str
     n_samples: int
     n_labels: int
-    n_features: int  # examples, where there is only a kernel matrix
+    n_features: int  # number of examples if there is only a kernel matrix
     cardinality: float
     density: float
     note: str
@@ -39,7 +26,7 @@ class DatasetStatistics(NamedTuple):
 
     @property
     def remark(self) -> str:
-        """Why the data are not the paper's own; empty if they are."""
+        """The reason why the data are not the paper's own; empty if they are."""
         if self.note:
             return self.note
         if self.paper is None:
@@ -56,12 +43,12 @@ class DatasetStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class DatasetTable(Table):
-    """Table 1: the size of each data set, beside what the paper prints."""
+    """Table 1: the size of each data set, beside the paper's own numbers."""
 
     datasets: tuple[DatasetStatistics, ...]
 
     def layout(self) -> Layout:
-        """Give captions, entries and notes as text, without any format."""
+        """Return captions, entries and notes as text, without any format."""
         header = ("Data set", "Instances", "Labels", "Features")
         block = Block(
             title="",
@@ -71,11 +58,11 @@ class DatasetTable(Table):
         return Layout(
             caption=f"Data sets. {SECOND_VALUE}",
             blocks=(block,),
-            notes=remarks(self.datasets),
+            notes=_remarks(self.datasets),
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Give one dictionary per data set, the paper's numbers as ``paper_...``."""
+        """Return one dictionary per data set, the paper's numbers as ``paper_...``."""
         records = []
         for dataset in self.datasets:
             record: dict[str, Any] = {"dataset": dataset.name}
@@ -101,7 +88,8 @@ def _dataset_line(dataset: DatasetStatistics) -> Line:
     )
 
 
-def remarks(datasets: Iterable[DatasetStatistics]) -> tuple[str, ...]:
+def _remarks(datasets: Iterable[DatasetStatistics]) -> tuple[str, ...]:
+    """Return each remark once, with the names of its data sets."""
     names: dict[str, list[str]] = {}
     for dataset in datasets:
         names.setdefault(dataset.remark, []).append(display_name(dataset.name))
@@ -109,7 +97,7 @@ def remarks(datasets: Iterable[DatasetStatistics]) -> tuple[str, ...]:
 
 
 def dataset_table(rows: Iterable[Row]) -> DatasetTable:
-    """Give Table 1 for the data sets that occur in the rows.
+    """Return Table 1 for the data sets that occur in the rows.
 
     Parameters
     ----------
@@ -129,7 +117,7 @@ def dataset_table(rows: Iterable[Row]) -> DatasetTable:
 
     Examples
     --------
-    >>> from spanforest.paper._dataset_table import dataset_table
+    >>> from spanforest.paper import dataset_table
     >>> data = {"n_samples": 593, "n_labels": 6, "n_features": 72,
     ...         "cardinality": 1.868, "density": 0.311, "note": ""}
     >>> table = dataset_table([{"kind": "fold", "dataset": "emotions", "data": data}])
@@ -140,7 +128,7 @@ def dataset_table(rows: Iterable[Row]) -> DatasetTable:
     | -------- | --------: | -----: | -------: | ----------: | ----------: |
     | Emotions | 593 (593) |  6 (6) |  72 (72) | 1.87 (1.87) | 0.31 (0.31) |
     """
-    statistics = statistics_of(row for row in rows if row.get("kind") == "fold")
+    statistics = _statistics(row for row in rows if row.get("kind") == "fold")
     if not statistics:
         raise ValueError(
             "rows must have a fold with statistics of its data set; found none. Run "
@@ -149,9 +137,14 @@ def dataset_table(rows: Iterable[Row]) -> DatasetTable:
     return DatasetTable(statistics)
 
 
-def statistics_of(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
-    """Give the statistics of each data set, in the paper's order."""
-    found: dict[str, DatasetStatistics] = {}
+def data_notes(folds: Iterable[Row]) -> tuple[str, ...]:
+    """Name the data sets of some results that are not the paper's own."""
+    return _remarks(_statistics(folds))
+
+
+def _statistics(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
+    """Return the statistics of each data set, in the paper's order."""
+    by_name: dict[str, DatasetStatistics] = {}
     for row in folds:
         name, data = row["dataset"], row.get("data")
         if not data:
@@ -159,7 +152,7 @@ def statistics_of(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
         numbers = {key: data[key] for key in PublishedDataset._fields}
         note, paper = data.get("note") or "", TABLE_1.get(name)
         statistics = DatasetStatistics(name, **numbers, note=note, paper=paper)
-        known = found.setdefault(name, statistics)
+        known = by_name.setdefault(name, statistics)
         if known != statistics:
             differing = [
                 f"{key} {getattr(known, key)!r} and {getattr(statistics, key)!r}"
@@ -170,4 +163,4 @@ def statistics_of(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
                 f"rows of {name} must describe the same data; found "
                 f"{'; '.join(sorted(differing))}. Pass the rows of one of them."
             )
-    return tuple(found[name] for name in in_order(found, DATASETS))
+    return tuple(by_name[name] for name in in_order(by_name, DATASETS))

@@ -1,8 +1,8 @@
-"""The methods of the experiment: what each is given and how it is set up.
+"""The methods of the experiment: how each is set up, and on which inputs.
 
-A *learner* is something that is fitted; a *method* is a row of the results. One
-ensemble is one learner and three methods: MVE, AMM and MAM come from the same fit. The
-ensemble that tunes itself is a learner of its own, and chooses as it is fitted.
+A *learner* is fitted; a *method* has rows of results. One ensemble is one learner and
+three methods: MVE, AMM and MAM come from the same fit. The ensemble that tunes itself
+is another learner.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 
-from spanforest import metrics
+from spanforest.aggregation import AGGREGATIONS
 from spanforest.diagnostics import relative_gaps
-from spanforest.ensemble import AGGREGATIONS, RandomGraphEnsembleClassifier
+from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.metrics import MEASURES
 from spanforest.mmcrf import MMCRFClassifier
 from spanforest.paper import _peers as peers
-from spanforest.paper._inputs import Fold, FoldKernel, Parts
-from spanforest.paper._label_graphs import StoredGraph
-from spanforest.paper._paper import MEASURES
+from spanforest.paper._fold_inputs import Fold, FoldKernel, TrainTest
+from spanforest.paper._stored_graph import StoredGraph
 from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
+    BaggedSVMClassifier,
     MultiTaskFeatureClassifier,
-    bagged_svm,
+    PerLabelClassifier,
     svm_per_label,
 )
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
@@ -36,13 +37,13 @@ from spanforest.tuning import RandomGraphEnsembleClassifierCV
 Params = Mapping[str, Any]
 Scores = dict[str, float]
 
-# Training ends at a duality gap of 5 % or after 100 passes; rows tell what it came to.
-# At 1 % the scores of emotions, scene, yeast and medical move by less than their
+# Training ends at a duality gap of 5 % or after 100 passes; rows store the final gap.
+# With 1 % the scores of emotions, scene, yeast and medical change by less than their
 # deviation over folds.
 _TRAINING = {"tol": 0.05, "max_iter": 100}
 
-
 _WITH_TREES = ("ensemble", "selftuned")
+_WITH_GRAPHS = ("mmcrf", *_WITH_TREES)
 
 
 class Effort(NamedTuple):
@@ -56,55 +57,55 @@ class Effort(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """An estimator, not fitted, and what it is given of a fold."""
+    """An estimator, not fitted, and its inputs."""
 
     estimator: Any
-    inputs: Parts
+    inputs: TrainTest
 
 
 class OwnChoice(NamedTuple):
-    """What a learner that tunes itself chose, and what from."""
+    """The choice of a learner that tunes itself, and its candidates."""
 
     params: dict[str, Any]
     candidates: list[dict[str, Any]]  # each with its score
 
 
 class Result(NamedTuple):
-    """What a method came to on one fold."""
+    """The outcome of a method on one fold."""
 
     scores: Scores
     n_positive: int
     seconds: dict[str, float]
     gap: float | None = None
-    warnings: list[str] | None = None  # of training that did not converge
+    warnings: list[str] | None = None  # not empty: training did not converge
     curve: dict[str, list[float]] | None = None
     members: dict[str, list[float]] | None = None
-    label_graph: dict[str, Any] | None = None  # of MAM, which infers on it
+    label_graph: dict[str, Any] | None = None  # only of MAM, which infers on it
     choice: OwnChoice | None = None
 
 
 def score(Y: NDArray, prediction: NDArray) -> Scores:
-    """Give the three measures of the paper."""
-    return {name: getattr(metrics, name)(Y, prediction) for name in MEASURES}
+    """Return all measures of a prediction."""
+    return {name: each.function(Y, prediction) for name, each in MEASURES.items()}
 
 
 def run_learner(
     name: str, fold: Fold, params: Params, effort: Effort, seed: int
 ) -> dict[str, Result]:
-    """Fit a learner to the training part and give a result per method.
+    """Fit a learner to the training set and return a result per method.
 
     Parameters
     ----------
     name : str
         Key of `LEARNERS`.
     fold : Fold
-        What to fit to and test on.
+        Training set and test set.
     params : mapping
-        The chosen parameters; of a learner that tunes itself, lists to choose from.
+        The chosen parameters; for a learner that tunes itself, lists of values.
     effort : Effort
         Sizes of the ensembles.
     seed : int
-        Of everything random.
+        Seed of everything random.
     """
     estimator, inputs = LEARNERS[name](fold, params, effort, seed)
     training = _fit(estimator, inputs.train, fold.Y.train)
@@ -122,9 +123,9 @@ def run_learner(
         score(fold.Y.test, prediction),
         int((prediction > 0).sum()),
         seconds,
-        gap=_largest_gap(estimator),
+        gap=_largest_gap(estimator) if name in _WITH_GRAPHS else None,
         warnings=training.warnings,
-        choice=_own_choice(estimator),
+        choice=_own_choice(estimator) if name == "selftuned" else None,
     )
     return {name: result}
 
@@ -132,7 +133,7 @@ def run_learner(
 def fit_and_score(
     name: str, fold: Fold, params: Params, effort: Effort, seed: int
 ) -> float:
-    """Give the mean of the three measures, by which parameters are chosen."""
+    """Return the mean of all measures, by which parameters are chosen."""
     estimator, inputs = LEARNERS[name](fold, params, effort, seed)
     _fit(estimator, inputs.train, fold.Y.train)
     scores = score(fold.Y.test, estimator.predict(inputs.test))
@@ -140,7 +141,7 @@ def fit_and_score(
 
 
 def methods_of(learner: str) -> tuple[str, ...]:
-    """Give the methods whose rows come from one fit of a learner.
+    """Return the methods whose rows come from one fit of a learner.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def methods_of(learner: str) -> tuple[str, ...]:
     >>> methods_of("svm")
     ('svm',)
     """
-    return AGGREGATIONS if learner == "ensemble" else (learner,)
+    return tuple(AGGREGATIONS) if learner == "ensemble" else (learner,)
 
 
 def has_trees(learner: str) -> bool:
@@ -164,7 +165,7 @@ def has_trees(learner: str) -> bool:
 
 
 class _Training(NamedTuple):
-    seconds: dict[str, float]  # by the clock, and of the processor
+    seconds: dict[str, float]  # by the clock, and on the processor
     warnings: list[str]
 
 
@@ -177,18 +178,22 @@ def _fit(estimator: Any, X: Any, Y: NDArray) -> _Training:
         "fit": time.perf_counter() - start,
         "fit_processor": time.process_time() - busy,
     }
-    said = dict.fromkeys(
+    messages = dict.fromkeys(
         str(warning.message)
         for warning in caught
         if issubclass(warning.category, ConvergenceWarning)
     )
-    return _Training(seconds, list(said))
+    return _Training(seconds, list(messages))
+
+
+def _largest_gap(estimator: Any) -> float:
+    return float(relative_gaps(estimator).max())
 
 
 def _ensemble_results(
     ensemble: RandomGraphEnsembleClassifier, X: Any, Y: NDArray, training: _Training
 ) -> dict[str, Result]:
-    """Give the results and learning curves of all aggregations of one fit."""
+    """Return the results and learning curves of all aggregations of one fit."""
     members = _series(Y, (member.predict(X) for member in ensemble.estimators_))
     results = {}
     for method in AGGREGATIONS:
@@ -208,20 +213,12 @@ def _ensemble_results(
 
 
 def _series(Y: NDArray, predictions: Any) -> dict[str, list[float]]:
-    """Give the measures of one prediction after the other."""
+    """Return the measures of a sequence of predictions."""
     scores = [score(Y, prediction) for prediction in predictions]
     return {name: [round(one[name], 6) for one in scores] for name in MEASURES}
 
 
-def _largest_gap(estimator: Any) -> float | None:
-    if not isinstance(estimator, MMCRFClassifier | RandomGraphEnsembleClassifier):
-        return None
-    return float(relative_gaps(estimator).max())
-
-
-def _own_choice(estimator: Any) -> OwnChoice | None:
-    if not isinstance(estimator, RandomGraphEnsembleClassifierCV):
-        return None
+def _own_choice(estimator: RandomGraphEnsembleClassifierCV) -> OwnChoice:
     results = estimator.cv_results_
     candidates = [
         {"params": {"width": point["kernel"].width, "C": point["C"]}, "score": score}
@@ -238,7 +235,7 @@ def _svm(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
 
 
 def _bagging(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
-    bag = bagged_svm(
+    bag = BaggedSVMClassifier(
         params["C"],
         kernel="precomputed",
         n_estimators=effort.n_bags,
@@ -253,7 +250,7 @@ def _adaboost(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
 
 
 def _mtl(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
-    # the paper gives it the features as they are, or the rows of the kernel matrix
+    # in the paper its inputs are the features, or the rows of the kernel matrix
     tuned = "width" in params
     inputs = fold.explicit_features(params["width"]) if tuned else fold.features
     return Setup(MultiTaskFeatureClassifier(params["gamma"]), inputs)
@@ -261,15 +258,14 @@ def _mtl(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
 
 def _mmcrf(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
     kernel, inputs = _graph_inputs(fold, params)
-    settings = {**_TRAINING, "C": params["C"], "kernel": kernel}
-    return Setup(MMCRFClassifier(**settings, random_state=seed), inputs)
+    tree = MMCRFClassifier(C=params["C"], kernel=kernel, random_state=seed, **_TRAINING)
+    return Setup(tree, inputs)
 
 
 def _ensemble(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
     kernel, inputs = _graph_inputs(fold, params)
-    settings = {**_TRAINING, "C": params["C"], "kernel": kernel}
     ensemble = RandomGraphEnsembleClassifier(
-        effort.n_trees, **settings, random_state=seed
+        effort.n_trees, C=params["C"], kernel=kernel, random_state=seed, **_TRAINING
     )
     return Setup(ensemble, inputs)
 
@@ -280,15 +276,15 @@ def _selftuned(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
         kernels=[FoldKernel(fold, width) for width in params["width"]],
         Cs=params["C"],
         losses="edge",
-        n_estimators_search=5,  # as many as the other ensembles choose with
+        n_estimators_search=5,  # as in the choices of the other ensembles
         random_state=seed,
         **_TRAINING,
     )
     return Setup(ensemble, fold.numbers)
 
 
-def _graph_inputs(fold: Fold, params: Params) -> tuple[str, Parts]:
-    """Give features where the kernel is linear: then no kernel matrix is needed."""
+def _graph_inputs(fold: Fold, params: Params) -> tuple[str, TrainTest]:
+    """Return a kernel and its inputs: features if it is linear, else its matrix."""
     width = params.get("width")
     if fold.is_linear and width is None:
         return "linear", fold.unit_features
@@ -296,12 +292,12 @@ def _graph_inputs(fold: Fold, params: Params) -> tuple[str, Parts]:
 
 
 def _chains(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
-    chains = peers.classifier_chains(params["C"], effort.n_chains, seed)
+    chains = peers.ClassifierChains(params["C"], effort.n_chains, seed)
     return Setup(chains, fold.explicit_features(params.get("width")))
 
 
 def _logistic(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
-    model = peers.logistic_regression(params["C"])
+    model = PerLabelClassifier(peers.logistic_regression(params["C"]))
     return Setup(model, fold.explicit_features(params.get("width")))
 
 

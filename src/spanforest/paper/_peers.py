@@ -1,7 +1,7 @@
-"""What users would pick today, set up to take any multilabel data.
+"""Multilabel methods of other libraries, made to accept any multilabel data.
 
-Labels that have one value in a training fold, which these methods refuse, are an
-ordinary case here. BOOMER and MLkNN are used where they are installed.
+The libraries refuse labels with a single value in the training set; these classifiers
+accept them. BOOMER and MLkNN are optional.
 """
 
 from typing import Any, Self
@@ -13,49 +13,41 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
-from spanforest.paper.baselines import PerLabelClassifier
 
-
-def logistic_regression(C: float) -> Any:
-    """Set up logistic regression per label."""
-    return PerLabelClassifier(LogisticRegression(C=C, max_iter=1000))
-
-
-def classifier_chains(C: float, n_chains: int, seed: int) -> "ClassifierChains":
-    """Set up chains of logistic regressions."""
-    return ClassifierChains(LogisticRegression(C=C, max_iter=1000), n_chains, seed)
+def logistic_regression(C: float) -> LogisticRegression:
+    """Set up logistic regression for one label."""
+    return LogisticRegression(C=C, max_iter=1000)
 
 
 class ClassifierChains(ClassifierMixin, BaseEstimator):
-    """Chains over the labels in random orders, whose probabilities are averaged.
+    """Chains of logistic regressions in random orders, with averaged probabilities.
 
     Parameters
     ----------
-    estimator : classifier with `predict_proba`
-        Learns one label from the features and the labels before it.
+    C : float, default=1.0
+        Weakness of the regularisation.
     n_chains : int, default=10
-        Number of orders.
+        Number of chains.
     random_state : int, default=0
-        Draws the orders.
+        Seed of the orders.
     """
 
-    def __init__(self, estimator: Any, n_chains: int = 10, random_state: int = 0):
-        self.estimator = estimator
+    def __init__(self, C: float = 1.0, n_chains: int = 10, random_state: int = 0):
+        self.C = C
         self.n_chains = n_chains
         self.random_state = random_state
 
     def fit(self, X: Any, Y: NDArray) -> Self:
-        """Fit all chains to the labels that vary; the others are kept as seen."""
+        """Fit all chains to the labels that vary; predict the others as seen."""
         self.constants_ = np.where((Y[0] == Y).all(axis=0), Y[0], -1)
         varying = Y[:, self.constants_ < 0]
-        self.chains_ = []
-        if varying.shape[1]:
-            self.chains_ = [
-                ClassifierChain(
-                    self.estimator, order="random", random_state=self.random_state + t
-                ).fit(X, varying)
-                for t in range(self.n_chains)
-            ]
+        estimator = logistic_regression(self.C)
+        self.chains_ = [
+            ClassifierChain(
+                estimator, order="random", random_state=self.random_state + t
+            ).fit(X, varying)
+            for t in range(self.n_chains if varying.shape[1] else 0)
+        ]
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
@@ -70,7 +62,7 @@ class ClassifierChains(ClassifierMixin, BaseEstimator):
 
 
 class BoomerRules(ClassifierMixin, BaseEstimator):
-    """BOOMER's boosted rules (Rapp et al. 2020), learned in one thread.
+    """BOOMER's boosted rules (Rapp et al. 2020), trained in one thread.
 
     Parameters
     ----------
@@ -79,9 +71,9 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
     shrinkage : float, default=0.3
         Weight of a new rule.
     l2_regularization_weight : float, default=1.0
-        Pulls what a rule adds to a score towards zero.
+        Shrinks the scores of the rules.
     random_state : int, default=0
-        Must be positive for BOOMER, so one is added.
+        Seed. One is added to it, because BOOMER wants a positive number.
     """
 
     def __init__(
@@ -107,7 +99,7 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
             random_state=self.random_state % (2**31 - 1) + 1,
             parallel_rule_refinement="false",
             parallel_statistic_update="false",
-            # with one thread BOOMER 0.12 writes beyond its arrays when it predicts
+            # BOOMER 0.12 writes beyond its arrays if it predicts with one thread
             parallel_prediction="true{num_preferred_threads=2}",
         )
         self.rules_.fit(_single(X), Y.astype(np.uint8))
@@ -134,7 +126,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         self.s = s
 
     def fit(self, X: Any, Y: NDArray) -> Self:
-        """Keep the examples."""
+        """Store the examples."""
         from skmultilearn.adapt import MLkNN
 
         self.neighbours_ = MLkNN(k=min(self.k, len(Y) - 1), s=self.s)
@@ -151,7 +143,7 @@ def _dense(X: Any) -> NDArray:
 
 
 def _single(X: Any) -> Any:
-    """BOOMER reads 32-bit features."""
+    """Return features in 32 bits, which is what BOOMER reads."""
     return (
         sparse.csr_matrix(X, dtype=np.float32)
         if sparse.issparse(X)

@@ -1,24 +1,24 @@
-"""The two protocols: which methods, which parameters, chosen on what.
+"""The two protocols: which methods they run, and how they choose parameters.
 
-In the paper's protocol parameters are chosen once for a data set, on a tenth of it, for
-the base learner: bagging takes over those of the single SVM, the ensembles those of
-the single tree.
+The paper's protocol chooses parameters once per data set, on a tenth of the data and
+for the base learner. Bagging uses the parameters of the single SVM, and the ensembles
+those of the single tree.
 
-In the tuned protocol every method chooses anew in each fold, on the training part, by
-the same inner folds and among equally many candidates. Whatever can use a kernel, by
-itself or through explicit features, tries the same four: the data set's own (linear for
-features) and Gaussians of three widths, each with three strengths of regularisation.
-The strengths are spread over the range in which the best ones lay in trials on training
-parts of a few of the data sets: it is about the same for all that have a hinge loss,
-higher for logistic regression, and another parameter for MTL. Trees and rules are not
-made for kernels, and a Gaussian does not change who is nearest: boosting, forest,
-BOOMER and MLkNN try as many settings of their own. The ensembles keep the paper's edge
-loss: with the Hamming loss as a choice they would have fewer kernels to try than
-the others, or more candidates.
+The tuned protocol chooses the parameters of every method anew in each fold, on the
+training set, with the same inner folds and the same number of candidates. Methods that
+can use a kernel, directly or through explicit features, try the same four: the data
+set's own (linear for features) and Gaussians of three widths, each with three strengths
+of regularisation. The strengths cover the range of the best ones in trials on training
+sets of a few of the data sets. This range is about the same for all methods with a
+hinge loss, higher for logistic regression, and MTL has another parameter. Trees and
+rules are not made for kernels, and a Gaussian does not change who is nearest. So
+boosting, forest, BOOMER and MLkNN try as many settings of their own. The ensembles keep
+the paper's edge loss: if the Hamming loss were a choice too, they would try fewer
+kernels than the others, or more candidates.
 
-The ensemble that tunes itself has as many candidates, inner folds and trees to choose
-with, and draws its trees by mutual information. Its strengths are those of trials with
-such trees: most data sets want 1 or 2, the Circle sets more.
+The ensemble that tunes itself has as many candidates, inner folds and search trees, and
+draws its trees by mutual information. Its strengths come from trials with such trees:
+most data sets want 1 or 2, the Circle sets more.
 """
 
 from collections.abc import Mapping
@@ -26,19 +26,14 @@ from importlib.util import find_spec
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from spanforest.datasets import Dataset
-from spanforest.paper._inputs import Fold
-from spanforest.paper._methods import LEARNERS, Effort, Setup
+from spanforest.paper._methods import Effort
 
 PAPER_GRID = (0.01, 0.1, 0.5, 1.0, 5.0, 10.0)  # for C, and for gamma of MTL
 CHOICE_FOLDS = 3
 SAMPLE_SHARE = 0.1
-FEWEST_IN_SAMPLE = 30  # a tenth of a small set would leave nothing to choose by
+FEWEST_IN_SAMPLE = 30  # a tenth of a small data set is too little to choose by
 
-# Ensembles choose with a few members: more cost much and change little.
+# Parameters are chosen with small ensembles: large ones cost much and change little.
 CHOICE_EFFORT = Effort(n_trees=5, n_bags=5, n_rounds=30, n_chains=2, n_forest=30)
 QUICK_EFFORT = Effort(n_trees=10, n_bags=10, n_rounds=20, n_chains=2, n_forest=30)
 QUICK_FOLDS = 2
@@ -49,13 +44,13 @@ Candidates = tuple[dict[str, Any], ...]
 class Family(NamedTuple):
     """Learners that share one choice of parameters, made by one of them."""
 
-    learner: str  # which makes the choice
+    learner: str  # the one that makes the choice
     candidates: Candidates
-    tunes_itself: bool = False  # in `fit`: nothing is chosen before
+    tunes_itself: bool = False  # the learner chooses in `fit`
 
     @property
     def grid(self) -> dict[str, list[Any]]:
-        """What there is to choose from, by parameter."""
+        """The values of each parameter."""
         names = self.candidates[0]
         return {
             name: list(dict.fromkeys(each[name] for each in self.candidates))
@@ -64,7 +59,7 @@ class Family(NamedTuple):
 
 
 class Protocol(NamedTuple):
-    """What is run, and how parameters are chosen."""
+    """Which learners are run, and how their parameters are chosen."""
 
     name: str
     learners: Mapping[str, str]  # learner -> family, in the order of the tables
@@ -74,7 +69,7 @@ class Protocol(NamedTuple):
 
 
 def _grid(**values: tuple[Any, ...]) -> Candidates:
-    """Give all combinations, first parameter slowest.
+    """Return all combinations; the first parameter varies slowest.
 
     Examples
     --------
@@ -86,7 +81,7 @@ def _grid(**values: tuple[Any, ...]) -> Candidates:
     )
 
 
-_WIDTHS = (None, 0.5, 1.0, 2.0)  # None: no Gaussian, the data set's own kernel
+_WIDTHS = (None, 0.5, 1.0, 2.0)  # None: the data set's own kernel, no Gaussian
 _MARGIN_GRID = _grid(width=_WIDTHS, C=(0.5, 5.0, 50.0))
 _SELFTUNED_GRID = _grid(width=_WIDTHS, C=(1.0, 2.0, 50.0))
 _LOGISTIC_GRID = _grid(width=_WIDTHS, C=(2.0, 20.0, 200.0))
@@ -164,7 +159,7 @@ _MODULES = {"boomer": "mlrl.boosting", "mlknn": "skmultilearn.adapt"}
 
 
 def available_learners(protocol: Protocol) -> tuple[str, ...]:
-    """Give the learners that can be run here: BOOMER and MLkNN are optional."""
+    """Return the learners that are installed: BOOMER and MLkNN are optional."""
     return tuple(
         learner
         for learner in protocol.learners
@@ -175,27 +170,5 @@ def available_learners(protocol: Protocol) -> tuple[str, ...]:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # nor is the package that it belongs to
+    except ModuleNotFoundError:  # its package is not installed either
         return False
-
-
-def ensemble_setup(
-    dataset: Dataset,
-    rows: NDArray[np.intp],
-    params: Mapping[str, Any],
-    protocol: str,
-    n_trees: int,
-) -> Setup:
-    """Set up an ensemble as a protocol does, to be fitted to some rows of a data set.
-
-    Examples
-    --------
-    >>> from spanforest.datasets import load_dataset
-    >>> data = load_dataset("circle10")
-    >>> setup = ensemble_setup(data, np.arange(100), {"C": 1.0}, "paper", n_trees=5)
-    >>> setup.estimator.n_estimators, setup.inputs.train.shape
-    (5, (100, 3))
-    """
-    # nothing is tested, but a scaler wants an example
-    fold = Fold(dataset, rows, rows[:1], PROTOCOLS[protocol].scaling)
-    return LEARNERS["ensemble"](fold, params, Effort(n_trees=n_trees), 0)

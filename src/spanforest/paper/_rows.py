@@ -1,23 +1,22 @@
-"""Result rows: one JSON object a line, appended as work is finished, never lost.
+"""Files of result rows: one JSON object per line, appended as work is finished.
 
-A row is a plain dictionary. What makes it the row of a certain piece of work is its
-`identity`; everything else in it is what came out.
+A row is a plain dictionary. Some of its fields, its `identity`, say which piece of work
+it belongs to. The others say what came out.
 """
 
 import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 try:
     import fcntl
-except ImportError:  # not a Unix: there, nothing is locked
+except ImportError:  # only Unix has it; elsewhere files are not locked
     fcntl = None  # type: ignore[assignment]
 
 Row = dict[str, Any]
-AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
 
 _IDENTITY = (
     *("kind", "protocol", "quick", "dataset", "method", "family"),
@@ -25,8 +24,8 @@ _IDENTITY = (
 )
 
 
-def identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Give what tells one piece of work from another.
+def identity(row: Row) -> tuple[Any, ...]:
+    """Return what tells one piece of work from another.
 
     Examples
     --------
@@ -40,48 +39,40 @@ def identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row.get(name) for name in _IDENTITY)
 
 
-def latest(
-    rows: Iterable[AnyRow], key: Callable[[AnyRow], Hashable] = identity
-) -> list[AnyRow]:
-    """Give one row for each piece of work: the one that was finished last.
+def latest(rows: Iterable[Row]) -> list[Row]:
+    """Return one row for each `identity`: the one that was finished last.
 
-    There are several where a failure was tried again, or where parameters were chosen
-    anew. Of rows with the same time, or with none, the last one counts.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Rows in any order.
-    key : callable, default=identity
-        What rows of one piece of work have in common.
+    A piece of work has several rows if it failed and was tried again, or if its
+    parameters were chosen anew. Of rows with the same time, or with none, the last one
+    counts.
 
     Examples
     --------
-    >>> from spanforest.paper._rows import latest
+    >>> from spanforest.paper import latest
     >>> first = {"fold": 0, "finished": "2026-11-15T22:00:00+00:00", "error": "no"}
     >>> again = {"fold": 0, "finished": "2026-11-15T23:00:00+00:00", "error": None}
     >>> latest([first, again]) == latest([again, first]) == [again]
     True
     """
-    found: dict[Hashable, AnyRow] = {}
+    newest: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        known = found.setdefault(key(row), row)
+        known = newest.setdefault(identity(row), row)
         if _time(row) >= _time(known):
-            found[key(row)] = row
-    return list(found.values())
+            newest[identity(row)] = row
+    return list(newest.values())
 
 
-def _time(row: Mapping[str, Any]) -> str:
+def _time(row: Row) -> str:
     return row.get("finished") or ""
 
 
 class RowFile:
-    """A file of rows that can be appended to, and read after any accident.
+    """A file of rows that is appended to, and stays readable after a crash.
 
     Parameters
     ----------
     path : path
-        The file; it need not exist yet, nor its folder.
+        The file. Neither it nor its folder need exist yet.
 
     Examples
     --------
@@ -101,15 +92,15 @@ class RowFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs from the file until this ends, or the process does.
+        """Lock the file against other runs until this context or the process ends.
 
-        The lock is the operating system's, on the file itself: nothing stays behind
-        after a crash. Where there is no such lock, nothing is kept from anything.
+        The operating system holds the lock, so none is left behind after a crash. On
+        systems and file systems without locks nothing is locked.
 
         Raises
         ------
         BlockingIOError
-            If another run has it; the message names the folder.
+            If another run holds the lock. The message names the folder.
         """
         if self._is_locked or fcntl is None:
             yield
@@ -121,7 +112,7 @@ class RowFile:
             except BlockingIOError:
                 raise BlockingIOError(
                     f"another run is writing its results to {self.path.parent}. Wait "
-                    "until it has ended, or choose another folder."
+                    "until it ends, or choose another folder."
                 ) from None
             except OSError:
                 pass  # a file system without locks
@@ -132,15 +123,15 @@ class RowFile:
                 self._is_locked = False
 
     def read(self) -> list[Row]:
-        """Give all whole rows.
+        """Return all complete rows; of several with one identity, the `latest`.
 
-        Of several rows with one identity the `latest` counts. A last line that was cut
-        off in the middle is left out; one that lacks only its line break is whole.
+        A last line that was cut off in the middle is ignored. If it lacks only its line
+        break, it counts.
 
         Raises
         ------
         ValueError
-            If a line before the last is not a row; the message has its number.
+            If a line before the last is not a row. The message gives its number.
         """
         if not self.path.exists():
             return []
@@ -152,7 +143,7 @@ class RowFile:
             row = _parse(line)
             if row is not None:
                 rows.append(row)
-            elif number < len(lines):  # else no line break behind it: cut off
+            elif number < len(lines):  # the last line has no line break: it was cut off
                 raise ValueError(
                     f"{self.path}, line {number}: expected a row, which is a JSON "
                     f"object; got {line[:40].decode(errors='replace')!r}. Remove the "
@@ -161,14 +152,15 @@ class RowFile:
         return latest(rows)
 
     def append(self, rows: Iterable[Row]) -> None:
-        """Write rows behind the others, first removing a line that was cut off.
+        """Append rows, after removing a last line that was cut off.
 
-        They are on disk when this returns.
+        The rows are on disk when this returns.
 
         Raises
         ------
         TypeError, ValueError
-            If a row cannot be written as JSON, which has no NaN; then none is.
+            If a row cannot be written as JSON, which has no NaN. Then no row is
+            written.
         """
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +179,7 @@ class RowFile:
 
 
 def _parse(line: bytes) -> Row | None:
-    """Give the row in a line, or None if it is none."""
+    """Return the row in a line, or None if the line is not a row."""
     try:
         row = json.loads(line)
     except ValueError:
@@ -196,13 +188,13 @@ def _parse(line: bytes) -> Row | None:
 
 
 def _end_of_whole_lines(file: BinaryIO) -> int:
-    """Give the position behind the last line break."""
+    """Return the position after the last line break."""
     end = file.seek(0, os.SEEK_END)
     while end:
         size = min(end, 1 << 16)
         file.seek(end - size)
-        found = file.read(size).rfind(b"\n")
-        if found >= 0:
-            return end - size + found + 1
+        last_break = file.read(size).rfind(b"\n")
+        if last_break >= 0:
+            return end - size + last_break + 1
         end -= size
     return 0

@@ -1,17 +1,18 @@
-"""Figures of what an ensemble did: numbers in, numbers kept, drawing last.
+"""Figures of a fitted model and of its results.
 
-Every ``...Display`` stores the numbers it shows; its ``from_...`` class methods compute
-them and draw, `plot` only draws. matplotlib comes with ``pip install
+Every ``...Display`` stores the numbers it shows. Its ``from_...`` class methods compute
+the numbers and draw them; `plot` only draws. They need matplotlib: ``pip install
 "spanforest[plot]"``.
 """
 
 from spanforest.diagnostics import LabelMeasures
 from spanforest.plots._comparison import CriticalDifferenceDisplay
 from spanforest.plots._convergence import DualityGapDisplay
-from spanforest.plots._curves import EnsembleCurveDisplay, plot_learning_curves
 from spanforest.plots._diversity import DiversityDisplay
+from spanforest.plots._ensemble_curves import EnsembleCurveDisplay, plot_learning_curves
 from spanforest.plots._label_graph import LabelGraphDisplay
-from spanforest.plots._labels import LabelMeasuresDisplay, ScoreCalibrationDisplay
+from spanforest.plots._label_measures import LabelMeasuresDisplay
+from spanforest.plots._score_calibration import ScoreCalibrationDisplay
 from spanforest.plots._style import method_colour
 
 __all__ = [

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from spanforest._parameters import check_option
 from spanforest.diagnostics import final_step
-from spanforest.plots._style import BLACK, BLUE, axes_for, optional, tidy
+from spanforest.plots._style import BLACK, BLUE, Display, optional, tidy
 
 
-class DualityGapDisplay:
+class DualityGapDisplay(Display):
     """Relative duality gap after every pass over the training data.
 
     Make it with `from_estimator`, or from numbers.
@@ -21,13 +21,13 @@ class DualityGapDisplay:
     Parameters
     ----------
     relative_gaps : sequence of array-like
-        Per member, the gap after every pass, divided by the dual objective at the end.
+        Per member, the gap after every pass, divided by the final dual objective.
     tol : float
         The gap at which training stops.
     seconds : sequence of array-like, optional
-        Per member, the time of every entry. The gaps are then drawn against the time
-        since the first one, so that no curve has what came before it: the first
-        training of a process compiles, or reads what was compiled.
+        Per member, the time of every gap. With times, the x axis is the time since
+        the first pass. The first pass itself is left out because it may include
+        compilation.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class DualityGapDisplay:
         against: str = "passes",
         ax: Any = None,
     ) -> Self:
-        """Take the gaps of a fitted model, and draw them.
+        """Draw the gaps of a fitted model.
 
         Parameters
         ----------
         model : MMCRFClassifier or RandomGraphEnsembleClassifier
             Fitted; also as the last step of a pipeline, or inside a search.
         against : {"passes", "seconds"}, default="passes"
-            What to draw the gaps against.
+            Unit of the x axis.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -110,20 +110,8 @@ class DualityGapDisplay:
         times = seconds if against == "seconds" else None
         return cls(gaps, model.tol, times).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw the curves, and the tolerance as a line.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        DualityGapDisplay
-            Itself.
-        """
-        ax = axes_for(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw the curves, and the tolerance as a line."""
         n_members = len(self.relative_gaps)
         many = n_members > 1
         style = {"color": BLUE, "linewidth": 0.9, "alpha": 0.5 if many else 1.0}
@@ -148,5 +136,3 @@ class DualityGapDisplay:
             ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
         ax.set(xlabel=xlabel, ylabel="Duality gap / dual objective")
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

@@ -10,16 +10,17 @@ from spanforest.plots._style import (
     GREY,
     ORANGE,
     PURPLE,
-    axes_for,
+    Display,
     count_from_one,
     tidy,
 )
 
 
-class DiversityDisplay:
+class DiversityDisplay(Display):
     """Diversity and coherence against the number of trees.
 
-    Their sum is what averaging takes off the members' mean squared error (Theorem 1).
+    Averaging the members lowers their mean squared error by the sum of both
+    (Theorem 1).
 
     Parameters
     ----------
@@ -79,20 +80,8 @@ class DiversityDisplay:
         """
         return cls(diversity_curve(ensemble, X, Y)).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        DiversityDisplay
-            Itself.
-        """
-        ax = axes_for(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw the curves."""
         curve, sizes = self.curve, self.curve.n_trees
         marker = "o" if len(sizes) == 1 else None
         for values, colour, label in (
@@ -106,5 +95,3 @@ class DiversityDisplay:
         count_from_one(ax, len(sizes))
         ax.set(xlabel="Number of trees", ylabel="Squared score")
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

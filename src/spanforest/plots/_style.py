@@ -1,24 +1,21 @@
-"""What all figures share: colours, axes, number formats, and how extras are asked for.
+"""What all figures share: colours, axes, labels of axes and optional imports.
 
-The colours are those of Okabe and Ito, which people with any of the common kinds of
-colour blindness can tell apart.
+The colours are those of Okabe and Ito. People with any common kind of colour blindness
+can tell them apart.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
+
+from spanforest.metrics import MEASURES
 
 BLACK, GREY, LIGHT_GREY = "#222222", "#666666", "#d9d9d9"
 ORANGE, SKY, GREEN = "#e69f00", "#56b4e9", "#009e73"
 BLUE, VERMILION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 
 _METHOD_COLOURS = {"mve": GREEN, "amm": BLUE, "mam": VERMILION}
-_MEASURE_NAMES = {
-    "microlabel_accuracy": "Microlabel accuracy",
-    "multilabel_accuracy": "Multilabel accuracy",
-    "microlabel_f1": "Microlabel F1",
-}
 
 
 def method_colour(method: str) -> str:
@@ -27,8 +24,8 @@ def method_colour(method: str) -> str:
     Parameters
     ----------
     method : str
-        Such as ``"mam"``; upper and lower case do not matter. The aggregations of the
-        ensemble have colours of their own, all other methods are grey.
+        For example ``"mam"``; case does not matter. Each aggregation of the ensemble
+        has its own colour. All other methods are grey.
 
     Returns
     -------
@@ -45,19 +42,20 @@ def method_colour(method: str) -> str:
 
 
 def measure_label(measure: str) -> str:
-    """Return what stands at the axis of a measure that is shown in per cent."""
-    name = _MEASURE_NAMES.get(measure, measure.replace("_", " ").capitalize())
-    return f"{name} (%)"
+    """Return the label of an axis that shows a measure in per cent."""
+    if measure in MEASURES:
+        return f"{MEASURES[measure].title} (%)"
+    return f"{measure.replace('_', ' ').capitalize()} (%)"
 
 
 def optional(module: str, extra: str = "plot") -> Any:
-    """Import a module that comes with an extra, or say which one to install."""
+    """Import a module of an extra; if it is missing, name the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0].replace("_", "-")
         raise ImportError(
-            f"this figure needs {package}, which is not installed. Install it with "
+            f"{package} is needed here, but it is not installed. Install it with "
             f'pip install "spanforest[{extra}]".'
         ) from error
 
@@ -71,8 +69,41 @@ def axes_for(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
     return ax
 
 
+class Display:
+    """Base of figures that keep their numbers: a subclass draws them in `_draw`."""
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Display
+            Itself; the axes are `ax_`, the figure is `figure_`.
+        """
+        ax = axes_for(ax, *self._size)
+        self._draw(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+        return 6.0, 4.0
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
+
+
 def tidy(ax: Any, grid: str = "y") -> None:
-    """Give axes a thin light grid behind the data, and no frame on the far sides."""
+    """Draw a thin light grid behind the data; hide the top and right of the frame."""
     ax.grid(axis=grid, color=LIGHT_GREY, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -81,7 +112,7 @@ def tidy(ax: Any, grid: str = "y") -> None:
 
 
 def count_from_one(ax: Any, largest: int) -> None:
-    """Let the x axis count from one to `largest`, in whole numbers."""
+    """Make the x axis run from one to `largest`, with whole numbers as ticks."""
     if largest == 1:
         ax.set(xlim=(0.5, 1.5), xticks=[1])
         return

@@ -21,7 +21,7 @@ from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet, warn_not_converged
 from spanforest.ensemble import RandomGraphEnsembleClassifier
-from spanforest.kernels import HAVE_GAMMA, KernelSpec
+from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
@@ -299,9 +299,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
                 f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
             )
-        for kernel in kernels:
-            KernelSpec(kernel)  # refuses unknown names
-        if self.gammas is not None and not any(k in HAVE_GAMMA for k in kernels):
+        specs = [KernelSpec(kernel) for kernel in kernels]  # refuses unknown names
+        if self.gammas is not None and not any(spec.has_gamma for spec in specs):
             raise ValueError(
                 'gammas are scales of the kernels "rbf" and "poly"; kernels are '
                 f"{self.kernels!r}. Leave gammas at None, or add such a kernel."

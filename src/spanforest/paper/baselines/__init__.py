@@ -1,8 +1,8 @@
 """The methods that the paper compares with, as scikit-learn estimators.
 
-`AdaBoostMHClassifier` and `MultiTaskFeatureClassifier` are the multilabel ones;
-`svm_per_label` and `bagged_svm` set up support vector machines as in the paper, on
-top of `PerLabelClassifier` and `BaggedSVMClassifier`.
+`AdaBoostMHClassifier` and `MultiTaskFeatureClassifier` learn all labels together.
+`svm_per_label` sets up a support vector machine per label, as in the paper, with
+`PerLabelClassifier`; `BaggedSVMClassifier` is its bagging.
 """
 
 from spanforest.paper.baselines._adaboost_mh import AdaBoostMHClassifier
@@ -10,7 +10,6 @@ from spanforest.paper.baselines._multitask import MultiTaskFeatureClassifier
 from spanforest.paper.baselines._svm import (
     BaggedSVMClassifier,
     PerLabelClassifier,
-    bagged_svm,
     svm_per_label,
 )
 
@@ -19,6 +18,5 @@ __all__ = [
     "BaggedSVMClassifier",
     "MultiTaskFeatureClassifier",
     "PerLabelClassifier",
-    "bagged_svm",
     "svm_per_label",
 ]

@@ -48,7 +48,7 @@ class AdaBoostMHClassifier(SignClassifier):
     classes_ : ndarray
         The two values of an indicator matrix, or the classes of a 1-D target.
     estimators_ : list of DecisionTreeRegressor
-        The weak hypotheses: `predict` of member t gives :math:`h_t`.
+        The weak hypotheses: `predict` of member t returns :math:`h_t`.
     normalizers_ : ndarray of shape (n_estimators,)
         :math:`Z_t` of each round.
     outputs_2d_ : bool
@@ -61,8 +61,8 @@ class AdaBoostMHClassifier(SignClassifier):
     Notes
     -----
     With these leaf values and no smoothing, :math:`Z_t = 2 \sum \sqrt{W_+ W_-}` over
-    leaves and labels: that is what a tree should make small. scikit-learn's trees
-    weigh examples, not pairs; but they can minimise a bound on it. Let
+    leaves and labels. A tree should make it small. scikit-learn's trees weigh
+    examples, not pairs, but they can minimise a bound on it. Let
     :math:`S = W_+ - W_-` and :math:`W = W_+ + W_-`. From :math:`\sqrt{1 - u} \le 1 -
     u/2`,
 
@@ -127,7 +127,7 @@ class AdaBoostMHClassifier(SignClassifier):
             )
             tree.fit(by_feature, *_regression_problem(signs, pair_weights))
             node_values = _node_values(tree.apply(X), tree, signs, pair_weights)
-            tree.tree_.value[:, :, 0] = node_values  # predict now gives h_t
+            tree.tree_.value[:, :, 0] = node_values  # predict now returns h_t
 
             pair_weights *= np.exp(-signs * _hypothesis(tree, X))
             normalizer = pair_weights.sum()
@@ -140,7 +140,7 @@ class AdaBoostMHClassifier(SignClassifier):
         return sum(_hypothesis(tree, X) for tree in self.estimators_)
 
     def staged_decision_function(self, X):
-        """Scores after each round.
+        """Yield the scores after each round.
 
         Parameters
         ----------
@@ -150,14 +150,14 @@ class AdaBoostMHClassifier(SignClassifier):
         Yields
         ------
         scores : ndarray
-            As `decision_function` gives for the rounds so far.
+            As `decision_function` returns for the rounds so far.
         """
         X = self._validated(X)
         for scores in accumulate(_hypothesis(tree, X) for tree in self.estimators_):
             yield self._as_fitted(scores)
 
     def staged_predict(self, X):
-        """Predictions after each round.
+        """Yield the predictions after each round.
 
         Parameters
         ----------
@@ -167,21 +167,21 @@ class AdaBoostMHClassifier(SignClassifier):
         Yields
         ------
         y : ndarray
-            As `predict` gives for the rounds so far.
+            As `predict` returns for the rounds so far.
         """
         for scores in self.staged_decision_function(X):
             yield self._decoded(scores)
 
 
 def _regression_problem(signs, pair_weights):
-    """Targets and sample weights of the tree that bounds Z (see Notes)."""
+    """Return targets and sample weights of the tree that bounds Z (see Notes)."""
     sample_weights = pair_weights.max(axis=1)
     scale = np.maximum(sample_weights, np.finfo(float).tiny)  # weights may underflow
     return signs * pair_weights / scale[:, None], sample_weights
 
 
 def _node_values(leaves, tree, signs, pair_weights) -> NDArray[np.float64]:
-    """Confidence-rated values (n_nodes, n_labels); zero at nodes that are no leaf."""
+    """Return confidence-rated values (n_nodes, n_labels); zero at inner nodes."""
     n_samples = len(leaves)
     membership = sparse.csr_array(
         (np.ones(n_samples), (leaves, np.arange(n_samples))),
@@ -194,5 +194,5 @@ def _node_values(leaves, tree, signs, pair_weights) -> NDArray[np.float64]:
 
 
 def _hypothesis(tree, X) -> NDArray[np.float64]:
-    """h_t(x, j), shape (n_samples, n_labels)."""
+    """Return h_t(x, j), shape (n_samples, n_labels)."""
     return tree.predict(X).reshape(X.shape[0], -1)

@@ -35,9 +35,9 @@ class MultiTaskFeatureClassifier(SignClassifier):
         Whether each label has an intercept, which is not regularised: for the square
         loss this means centring X and Y. The original method has none.
     epsilon : float, default=1e-2
-        Perturbation that keeps the shared matrix invertible, positive: a multiple of
-        the mean singular value of the first W, so that it means the same at any scale.
-        The gap can be made as small as about `epsilon`, times the share of the
+        Perturbation that keeps the shared matrix invertible, positive. It is relative
+        to the mean singular value of the first W, so that it means the same at any
+        scale. The gap cannot become much smaller than `epsilon` times the share of the
         regulariser in the objective.
     tol : float, default=1e-2
         The iteration stops when the duality gap is at most `tol` times the objective.
@@ -82,9 +82,9 @@ class MultiTaskFeatureClassifier(SignClassifier):
     Second, the trace norm is symmetric: :math:`\min_D \langle W W^T, D^+ \rangle =
     \min_\Omega \langle W^T W, \Omega^+ \rangle`, both under a trace of at most 1. The
     alternation runs over :math:`\Omega`, which has the size of the smaller side and
-    full rank. D does not, when there are fewer labels than features: its range then
-    turns only as fast as the perturbation lets it (on the emotions data, 13 % gap after
-    300 iterations, where :math:`\Omega` needs 7 for 0.1 %).
+    full rank. With fewer labels than features D does not have full rank, and its range
+    turns only as fast as the perturbation allows: on the emotions data the gap is 13 %
+    after 300 iterations, while :math:`\Omega` needs 7 iterations for 0.1 %.
 
     With R = C - S B, :math:`\langle R, C \rangle^2 / (\|R\|_F^2 + \|S R\|_2^2 /
     \gamma)` is the value of a dual point: the minimum over B is never below it.
@@ -170,26 +170,26 @@ class _RowBasis(NamedTuple):
     wide: bool  # fewer samples than features
 
     def to_targets(self, Y):
-        """U'Y."""
+        """Return U'Y."""
         if self.wide:
             return self.vectors.T @ Y
         return (self.vectors.T @ self._transposed(Y)) / self.singular_values[:, None]
 
     def to_weights(self, B):
-        """V B."""
+        """Return V B."""
         if not self.wide:
             return self.vectors @ B
         return self._transposed(self.vectors @ (B / self.singular_values[:, None]))
 
     def _transposed(self, Z):
-        """(X less its mean)' Z."""
+        """Return (X less its mean)' Z."""
         return safe_sparse_dot(self.X.T, Z) - np.outer(self.x_mean, Z.sum(axis=0))
 
 
 def _row_basis(X, x_mean) -> _RowBasis:
     """Decompose X less `x_mean` by the eigenvectors of its smaller Gram matrix.
 
-    Directions under 1e-6 of the largest singular value are rounding and are left out.
+    Directions under 1e-6 of the largest singular value are noise and are left out.
     Sparse X stays sparse: centring is applied to the Gram matrix.
     """
     n_samples, n_features = X.shape
@@ -216,11 +216,11 @@ class _Problem(NamedTuple):
     gamma: float
 
     def ridge(self, penalties):
-        """Best B for one penalty per column."""
+        """Return the best B for one penalty per column."""
         return self.scales / (self.scales**2 + penalties) * self.targets
 
     def gap(self, B, trace_norm):
-        """Objective at B, and its distance from the dual value of R = C - S B."""
+        """Return the objective at B, and its distance from a dual value (see Notes)."""
         residual = self.targets - self.scales * B
         loss = np.sum(residual**2)
         objective = loss + self.gamma * trace_norm**2
@@ -238,7 +238,7 @@ class _Solution(NamedTuple):
 
 def _reduced_problem(basis: _RowBasis, Y, gamma) -> _Problem:
     reachable = basis.to_targets(Y)
-    # rows of B outside the row space of C would cost and not fit
+    # rows of B outside the row space of C would add to the norm and fit nothing
     left, sizes, label_basis = linalg.svd(reachable, full_matrices=False)
     kept = sizes > 1e-12 * sizes.max(initial=np.finfo(float).tiny)
     return _Problem(

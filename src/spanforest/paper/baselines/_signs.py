@@ -6,7 +6,6 @@ class ("is it this class?") for a single target of more.
 """
 
 from abc import ABCMeta, abstractmethod
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,14 +15,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spanforest._labels import LabelCoding
+
 
 class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of classifiers that score every label and predict by the sign.
 
-    A subclass gives `_fit_signs(X, signs)` and `_sign_scores(X)`; validation, shapes
-    and the way back to the caller's values are here. A positive score means the
-    larger value; a score of zero means the smaller one. A column with one value in
-    training must get scores of its own sign, so that it is predicted as seen.
+    A subclass implements `_fit_signs(X, signs)` and `_sign_scores(X)`. This class
+    validates, and turns scores into values of the caller's target. A positive score
+    means the larger value; a score of zero means the smaller one. A column with one
+    value in training must get scores of its own sign, so that it is predicted as seen.
     """
 
     _x_checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
@@ -34,7 +35,7 @@ class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _sign_scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores (n_samples, n_columns) of validated `X`."""
+        """Return scores (n_samples, n_columns) of validated `X`."""
 
     def fit(self, X, y):
         """Fit the classifier.
@@ -90,22 +91,22 @@ class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         y : ndarray of shape (n_samples, n_labels) or (n_samples,)
-            Values of the kind and shape that `fit` was given.
+            Values of the type and shape of the target of `fit`.
         """
         return self._decoded(self.decision_function(X))
 
     def _validated(self, X):
-        """`X` checked against what `fit` saw."""
+        """Return `X`, checked against the data of `fit`."""
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **self._x_checks)
 
     def _as_fitted(self, scores):
-        """Scores in the shape of the target: one column of a 1-D target is 1-D."""
+        """Return scores that are 1-D if the target was 1-D with at most two classes."""
         single = not self.outputs_2d_ and scores.shape[1] == 1
         return scores[:, 0] if single else scores
 
     def _decoded(self, scores):
-        """Give the caller's values for scores of the shape of `_as_fitted`."""
+        """Return values of the target for scores of the shape of `_as_fitted`."""
         if len(self.classes_) > 2:
             best = scores.argmax(axis=1)
             return self.classes_[best[:, None] if self.outputs_2d_ else best]
@@ -127,11 +128,7 @@ def constant_columns(signs: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _indicator_signs(Y) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Values of an indicator matrix, and its entries as signs.
-
-    The larger of two values is +1. One value alone is -1 if it is a number <= 0
-    (no label is on), otherwise +1.
-    """
+    """Return the values of an indicator matrix, and its entries as signs."""
     classes = np.unique(Y)
     if len(classes) > 2:
         many = [j for j in range(Y.shape[1]) if len(np.unique(Y[:, j])) > 2]
@@ -147,7 +144,10 @@ def _indicator_signs(Y) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def _class_signs(y) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Classes of a single target, and one column of signs, or one per class if many."""
+    """Return the classes of a single target, and its signs.
+
+    More than two classes have a column of signs each.
+    """
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) > 2:
@@ -156,7 +156,6 @@ def _class_signs(y) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def _two_value_signs(Y, classes) -> NDArray[np.float64]:
-    alone = len(classes) == 1
-    if alone and isinstance(classes[0], Real) and classes[0] <= 0:
-        return np.full(Y.shape, -1.0)
-    return np.where(classes[-1] == Y, 1.0, -1.0)
+    """Return +1 where a label is on, as `LabelCoding` defines it, and -1 elsewhere."""
+    is_on = LabelCoding([classes], None, True, classes.dtype).is_on[0]
+    return np.where(is_on[np.searchsorted(classes, Y)], 1.0, -1.0)

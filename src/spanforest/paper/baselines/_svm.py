@@ -40,55 +40,17 @@ def svm_per_label(C=1.0, kernel="linear", gamma="scale"):
     return PerLabelClassifier(SVC(C=C, kernel=kernel, gamma=gamma))
 
 
-def bagged_svm(
-    C=1.0, kernel="linear", n_estimators=60, max_samples=0.4, random_state=None
-):
-    """Set up the paper's bagging: 60 support vector machines on 40 % samples.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Margin softness.
-    kernel : str or callable, default="linear"
-        Kernel, as in `BaggedSVMClassifier`.
-    n_estimators : int, default=60
-        Number of samples drawn.
-    max_samples : float, default=0.4
-        Share of the examples in one sample.
-    random_state : int, RandomState instance or None, default=None
-        Which examples are drawn.
-
-    Returns
-    -------
-    classifier : BaggedSVMClassifier
-        Not fitted.
-
-    Examples
-    --------
-    >>> from spanforest.paper.baselines import bagged_svm
-    >>> bagged_svm(C=0.5, random_state=0)
-    BaggedSVMClassifier(C=0.5, random_state=0)
-    """
-    return BaggedSVMClassifier(
-        C=C,
-        kernel=kernel,
-        n_estimators=n_estimators,
-        max_samples=max_samples,
-        random_state=random_state,
-    )
-
-
 class PerLabelClassifier(SignClassifier):
     """One copy of a binary classifier per label.
 
-    Unlike `sklearn.multiclass.OneVsRestClassifier`, labels with one value in training
-    are an ordinary case: predicted as seen, with a score of -1 or +1, and no warning.
+    Unlike `sklearn.multiclass.OneVsRestClassifier`, it accepts labels with one value in
+    training. They are predicted as seen, with a score of -1 or +1 and no warning.
 
     Parameters
     ----------
     estimator : classifier
-        Binary classifier with `decision_function` or `predict_proba`; a kernel matrix
-        as X is allowed where it takes one.
+        Binary classifier with `decision_function` or `predict_proba`. X may be a kernel
+        matrix if the classifier accepts one.
 
     Attributes
     ----------
@@ -148,12 +110,13 @@ class BaggedSVMClassifier(SignClassifier):
 
     Each of `n_estimators` samples, drawn without replacement and the same for all
     labels, trains one `sklearn.svm.SVC` per label. The score of a label is the mean
-    vote, from -1 to +1; a tie goes to the smaller value. Where a sample holds one value
-    of a label, its vote is that value: a label that most samples miss is not predicted.
+    vote, from -1 to +1; a tie goes to the smaller value. If a sample holds one value of
+    a label, it votes for that value. So a label that most samples lack is not
+    predicted.
 
-    `sklearn.ensemble.BaggingClassifier` takes no indicator matrix, no kernel matrix and
-    no sample with one class. Here the kernel is computed once for all machines, of
-    which only the coefficients are kept.
+    `sklearn.ensemble.BaggingClassifier` accepts no indicator matrix, no kernel matrix
+    and no sample with one class. Here the kernel is computed once for all machines, and
+    only their coefficients are stored.
 
     Parameters
     ----------
@@ -266,7 +229,7 @@ class BaggedSVMClassifier(SignClassifier):
         return votes / len(self.samples_)
 
     def _kernel_matrix(self, X):
-        """Kernel between the rows of `X` and the training data."""
+        """Return the kernel of the rows of `X` with the training data."""
         if self._is_precomputed():
             return X
         if callable(self.kernel):
@@ -291,7 +254,7 @@ class _Machines(NamedTuple):
 
 
 def _machines_per_label(K, signs, C) -> _Machines:
-    """Train a machine per column of `signs`; one value is its own intercept."""
+    """Train a machine per column of `signs`; a constant column is its intercept."""
     constant = constant_columns(signs)
     dual_coef = np.zeros(signs.shape)
     intercept = np.where(constant, signs[0], 0.0)

@@ -1,75 +1,75 @@
-"""The page: which parts it has, in which order, in one file without a network."""
+"""The page: its data, put into templates, in one file without a network."""
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from string import Template
+from typing import Any
 
 from spanforest import __version__
 from spanforest._wording import count
+from spanforest.metrics import MEASURES
 from spanforest.paper import (
     DATASETS,
     METHODS,
+    Block,
     Row,
     dataset_table,
     display_name,
     in_order,
 )
-from spanforest.paper.report._collect import (
+from spanforest.paper.report._graph_sources import (
+    GraphSource,
+    graph_of_model,
+    graphs_of_runs,
+)
+from spanforest.paper.report._pictures import AREA
+from spanforest.paper.report._run_facts import (
     Fact,
-    Run,
     circumstance_facts,
     duration,
     failures,
-    find_runs,
     measured_seconds,
 )
-from spanforest.paper.report._curves import Panel, script_data
-from spanforest.paper.report._html import Html, element, together
-from spanforest.paper.report._label_graph import LabelGraph, NoLabelGraph, graph_section
-from spanforest.paper.report._models import read_label_graph
-from spanforest.paper.report._sections import (
-    PROTOCOL_TITLES,
-    protocol_section,
-    section_id,
-)
-from spanforest.paper.report._tables import html_table, notes_list
+from spanforest.paper.report._sections import GraphArticle, protocol_section
+from spanforest.paper.report._shown_runs import Run, find_runs
+from spanforest.paper.report._svg import page_style
+from spanforest.plots._style import optional
+
+_LONG_NOTE = 300  # letters; the note of an unfinished run lists every missing cell
 
 
-def make_report(
-    rows: Iterable[Row],
-    models: Sequence[str | PathLike[str]] = (),
-    graphs: Sequence[LabelGraph | NoLabelGraph] = (),
-) -> str:
-    """Give a page of HTML about a run of the experiment.
+def make_report(rows: Iterable[Row], models: Sequence[str | PathLike[str]] = ()) -> str:
+    """Return a page of HTML about runs of the experiment.
 
-    It is one file: styles, script and figures are in it, and it asks for nothing from
-    any network. The same rows give the same page.
+    The page is one file: it contains styles, script and figures, and requests nothing
+    from any network. The same rows give the same page.
 
     Parameters
     ----------
     rows : iterable of dict
         What `spanforest.paper.run` wrote, as `RowFile` reads it.
     models : sequence of path, default=()
-        Files of `spanforest.persistence.save` whose label graphs are shown.
-    graphs : sequence of LabelGraph or NoLabelGraph, default=()
-        More label graphs, of `read_label_graphs` or `fit_label_graphs`.
+        Files of `spanforest.persistence.save`. The page shows their label graphs after
+        those of the rows.
 
     Returns
     -------
     str
-        The page. Each protocol has a section; of results under different settings,
-        those with most results are shown, a quick run only if there is no other. Nor
-        are results shown whose parameters would be chosen otherwise today, unless
-        there are no others. It is said what was left out.
+        The page. Each protocol has a section. If results have different settings, the
+        page shows the settings with most results, and a quick run only if there is no
+        other. Results whose parameters would be chosen otherwise today are shown only
+        if there are no others. The page names what it leaves out.
 
     Raises
     ------
     ValueError
         If no row is a result, or if a model has no label graph that can be drawn.
+    ImportError
+        If matplotlib or Jinja2 is not installed.
 
     Examples
     --------
@@ -87,38 +87,79 @@ def make_report(
     (4, True)
     """
     runs = find_runs(rows)
-    graphs = [*graphs, *(read_label_graph(Path(path)) for path in models)]
-    panels: list[Panel] = []
-    sections = [_data_section(runs)]
-    sections += [protocol_section(run, panels) for run in runs]
-    sections += [graph_section(graphs)] if graphs else []
-    style, script = _resource("page.css"), _resource("page.js")
-    datasets, methods = _datasets(runs), _methods(runs)
-    summary = f"{count(len(datasets), 'data set')}, {count(len(methods), 'method')}"
-    return Template(_resource("page.html")).substitute(
-        title=together([f"spanforest: {summary}"]),
-        heading="Random graph ensembles: results",
+    sources = [*graphs_of_runs(runs), *map(graph_of_model, map(Path, models))]
+    template = _environment().get_template("page.html.jinja")
+    style, script = _text("page.css"), _text("page.js")
+    return template.render(
         version=__version__,
         style=style,
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        facts=_facts(runs),
-        contents=_contents(runs, has_graphs=bool(graphs)),
-        body=together(sections),
-        data=script_data(panels),
+        **_contents(runs, sources),
     )
 
 
-def _resource(name: str) -> str:
-    text = files("spanforest.paper.report").joinpath(name).read_text(encoding="utf-8")
-    return text.replace("\r\n", "\n")
+def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, Any]:
+    """Return what the template shows: facts, tables and figures."""
+    with page_style():
+        sections = [protocol_section(run) for run in runs]
+        graphs = [GraphArticle.of(s, s.display) for s in sources if s.display]
+    panels = [panel for each in sections for row in each.curves for panel in row]
+    n_datasets, n_methods = len(_datasets(runs)), len(_methods(runs))
+    return {
+        "title": f"{count(n_datasets, 'data set')}, {count(n_methods, 'method')}",
+        "facts": _facts(runs),
+        "failures": [(run.settings.protocol, f) for run in runs for f in failures(run)],
+        "data_table": dataset_table(row for run in runs for row in run.folds).layout(),
+        "sections": sections,
+        "graphs": graphs,
+        "missing_graphs": [f"{s.name}: {s.text}" for s in sources if not s.display],
+        "curve_data": {"area": AREA, "panels": [panel.data for panel in panels]},
+    }
+
+
+def _text(name: str) -> str:
+    folder = files("spanforest.paper.report").joinpath("templates")
+    return folder.joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def _hash(text: str) -> str:
-    """Give what the page's policy calls a style or script by: no other is run."""
+    """Return the hash by which the policy of the page allows a style or script."""
     digest = hashlib.sha256(text.encode()).digest()
     return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _environment() -> Any:
+    jinja2 = optional("jinja2", extra="experiments")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_text),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    environment.globals["measures"] = MEASURES
+    environment.globals["count"] = count
+    environment.tests["number"] = _is_number
+    environment.filters["word_columns"] = _word_columns
+    environment.filters["split_places"] = lambda note: note.rsplit(": ", 1)
+    environment.tests["long_note"] = lambda note: (
+        len(note) > _LONG_NOTE and note.startswith("†")
+    )
+    return environment
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", text) is not None
+
+
+def _word_columns(block: Block) -> list[bool]:
+    """Tell which columns of a table have words; a dash among numbers is no word."""
+    columns = zip(*(line.entries for line in block.lines), strict=True)
+    values = [[entry.value for entry in column if entry.value] for column in columns]
+    return [False, *(bool(v) and not any(map(_is_number, v)) for v in values)]
 
 
 def _datasets(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -129,27 +170,20 @@ def _methods(runs: Sequence[Run]) -> tuple[str, ...]:
     return in_order((name for run in runs for name in run.methods), METHODS)
 
 
-def _facts(runs: Sequence[Run]) -> Html:
-    """Say what was run, how long it took, where, and what failed."""
+def _facts(runs: Sequence[Run]) -> list[Fact]:
+    """Return facts about data sets, methods, results, time and circumstances."""
     rows = [row for run in runs for row in (*run.folds, *run.choices)]
     datasets, methods = _datasets(runs), _methods(runs)
+    settings = [str(run.settings).removeprefix("protocol ") for run in runs]
     facts = [
         Fact("Data sets", f"{len(datasets)}: {_listed(datasets)}"),
         Fact("Methods", f"{len(methods)}: {_listed(methods)}"),
-        *(
-            Fact("Protocol", str(run.settings).removeprefix("protocol "))
-            for run in runs
-        ),
+        *(Fact("Protocol", text) for text in settings),
         Fact("Results", _outcome(runs)),
         Fact("Time", _time(runs)),
         *circumstance_facts(rows),
     ]
-    items = [
-        element("div", element("dt", fact.name), element("dd", fact.text))
-        for fact in facts
-        if fact.text
-    ]
-    return together([element("dl", *items, class_="facts"), _failure_list(runs)])
+    return [fact for fact in facts if fact.text]
 
 
 def _listed(keys: Iterable[str]) -> str:
@@ -159,55 +193,16 @@ def _listed(keys: Iterable[str]) -> str:
 def _outcome(runs: Sequence[Run]) -> str:
     folds = [row for run in runs for row in run.folds]
     n_failed = sum(row.get("error") is not None for row in folds)
-    failed = f"{n_failed} failed" if n_failed else "none failed"
-    return f"{count(len(folds), 'result')}, {failed}"
+    return f"{count(len(folds), 'result')}, {n_failed or 'none'} failed"
 
 
 def _time(runs: Sequence[Run]) -> str:
     seconds = [measured_seconds(run) for run in runs]
-    choose, fit, predict = (sum(part) for part in zip(*seconds, strict=True))
+    choose, fit, predict = (sum(each) for each in zip(*seconds, strict=True))
     total = choose + fit + predict
     if not total:
         return ""
     return (
         f"{duration(total)} of one core, by the clock: {duration(choose)} choosing "
-        f"parameters, "
-        f"{duration(fit)} training, {duration(predict)} predicting"
-    )
-
-
-def _failure_list(runs: Sequence[Run]) -> Html | None:
-    items = []
-    for run in runs:
-        protocol = f", protocol {run.settings.protocol}" if len(runs) > 1 else ""
-        for failure in failures(run):
-            where = (
-                f"{failure.method} on {failure.dataset}, {failure.folds}{protocol}: "
-            )
-            items.append(element("li", where, element("code", failure.message)))
-    if not items:
-        return None
-    title = element("h2", "Failures", id="failures")
-    return element("section", title, element("ul", *items), class_="failures")
-
-
-def _contents(runs: Sequence[Run], *, has_graphs: bool) -> Html:
-    links = [("data", "Data sets")]
-    for run in runs:
-        protocol = run.settings.protocol
-        title = PROTOCOL_TITLES.get(protocol, protocol)
-        links.append((section_id(run, "protocol"), title))
-    links += [("graphs", "Label graphs")] if has_graphs else []
-    items = (element("li", element("a", text, href=f"#{id_}")) for id_, text in links)
-    return element("nav", element("ul", *items), aria_label="Contents")
-
-
-def _data_section(runs: Sequence[Run]) -> Html:
-    layout = dataset_table(row for run in runs for row in run.folds).layout()
-    return element(
-        "section",
-        element("h2", "Data sets", id="data"),
-        element("p", "Table 1 of the paper. The second value is the paper's."),
-        html_table(layout.blocks[0], "data"),
-        notes_list(layout.notes),
+        f"parameters, {duration(fit)} training, {duration(predict)} predicting"
     )

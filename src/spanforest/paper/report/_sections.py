@@ -1,239 +1,145 @@
-"""What the page says about one protocol: scores, curves, ranks, time and training."""
+"""What the page says about one protocol and about label graphs."""
 
 import re
+from typing import NamedTuple
 
+from spanforest.metrics import MEASURES
 from spanforest.paper import (
-    MEASURES,
     Block,
+    Entry,
+    Line,
     PerformanceTable,
     compare_ranks,
-    display_name,
     learning_curves,
     performance_table,
 )
-from spanforest.paper.report._collect import (
-    Run,
-    gap_block,
-    parameter_block,
-    seconds_block,
+from spanforest.paper.report._graph_sources import GraphSource
+from spanforest.paper.report._pictures import (
+    Panel,
+    draw_label_graph,
+    draw_panel,
+    draw_ranks,
+    edge_ends,
+    strength_text,
 )
-from spanforest.paper.report._curves import Panel, panel_figure
-from spanforest.paper.report._html import Html, element
-from spanforest.paper.report._ranks import rank_diagram
-from spanforest.paper.report._tables import html_table, notes_list
+from spanforest.paper.report._run_facts import gap_block, parameter_block, seconds_block
+from spanforest.paper.report._shown_runs import Run
+from spanforest.plots import LabelGraphDisplay
+from spanforest.plots._label_graph import EDGE_KINDS
 
-PROTOCOL_TITLES = {"paper": "The paper's protocol", "tuned": "Tuned protocol"}
+N_EDGES = 20  # in the table of the strongest edges
+_TITLES = {"paper": "The paper's protocol", "tuned": "Tuned protocol"}
 _EXPLANATIONS = {
     "paper": "Parameters are chosen once for a data set, on a tenth of it.",
-    "tuned": "Parameters are chosen in every fold, on its training part.",
+    "tuned": "Parameters are chosen in every fold, on its training examples.",
 }
 
 
-def protocol_section(run: Run, panels: list[Panel]) -> Html:
-    """Give all about one protocol; its learning curves are appended to `panels`."""
+class Ranking(NamedTuple):
+    """Comparison of the methods by one measure, or the reason why there is none."""
+
+    problem: str = ""
+    picture: str = ""
+    block: Block | None = None
+    notes: tuple[str, ...] = ()
+
+
+class ProtocolSection(NamedTuple):
+    """Results of one protocol; lists have an item for each measure."""
+
+    key: str  # the protocol, as ids may have it
+    title: str
+    text: str
+    notices: list[str]
+    scores: list[Block]
+    notes: tuple[str, ...]
+    curves: list[list[Panel]]  # empty if no row has curves
+    ranks: list[Ranking]  # empty if there are too few methods or data sets
+    seconds: Block | None
+    gaps: Block | None
+    parameters: Block | None
+    has_width: bool  # whether the width of a kernel is among the parameters
+
+
+def protocol_section(run: Run) -> ProtocolSection:
+    """Compute the tables and draw the figures of a run."""
     protocol = run.settings.protocol
-    title = PROTOCOL_TITLES.get(protocol, f"Protocol {protocol}")
-    settings = str(run.settings).partition("; ")[2]
-    explanation = _EXPLANATIONS.get(protocol, "")
+    settings = str(run.settings).partition("; ")[2].capitalize()
+    table = performance_table(run.folds, protocol)
+    layout = table.layout()
+    curves = learning_curves(run.folds, protocol).values()
+    has_ranks = len(run.datasets) >= 2 and len(run.methods) >= 3
+    return ProtocolSection(
+        key=re.sub(r"[^\w-]+", "-", protocol),
+        title=_TITLES.get(protocol, f"Protocol {protocol}"),
+        text=f"{settings}. {_EXPLANATIONS.get(protocol, '')}",
+        notices=_notices(run),
+        scores=list(layout.blocks),
+        notes=layout.notes,
+        curves=[[draw_panel(each, m) for each in curves] for m in MEASURES if curves],
+        ranks=[_ranking(run, table, measure) for measure in MEASURES if has_ranks],
+        seconds=seconds_block(run),
+        gaps=gap_block(run),
+        parameters=parameter_block(run),
+        has_width=any("width" in (row.get("params") or {}) for row in run.folds),
+    )
+
+
+def _notices(run: Run) -> list[str]:
     notices = []
     if run.left_out:
         notices.append(f"Left out: {'; '.join(run.left_out)}.")
     if run.is_outdated:
         notices.append(
             "Parameters were chosen otherwise than the protocol does today: "
-            "`spanforest reproduce` would make these results anew."
+            "`spanforest reproduce` would compute these results again."
         )
-    return element(
-        "section",
-        element("h2", title, id=section_id(run, "protocol")),
-        element("p", f"{settings.capitalize()}. {explanation}"),
-        *(element("p", notice, class_="notice") for notice in notices),
-        element(
-            "div",
-            _picker(protocol),
-            *_scores(run),
-            *_curves(run, panels),
-            *_ranks(run),
-            class_="measures",
-        ),
-        *_training(run),
-        class_="protocol",
-    )
+    return notices
 
 
-def _picker(protocol: str) -> Html:
-    """Let the reader choose which measure is shown; without styles all are."""
-    choices = []
-    for number, measure in enumerate(MEASURES):
-        button = element(
-            "input",
-            type="radio",
-            name=f"measure-{protocol}",
-            class_=f"pick-{number}",
-            checked=number == 0,
-        )
-        text = element("span", display_name(measure))
-        choices.append(element("label", button, text))
-    legend = element("legend", "Measure", class_="unseen")
-    return element("fieldset", legend, *choices, class_="picker")
-
-
-def _of_measure(number: int, *parts: Html | None) -> Html:
-    return element("div", *parts, class_=f"measure measure-{number}")
-
-
-def _hint(text: str) -> Html:
-    """Say what the script of the page can do; it shows the hint itself."""
-    return element("span", f" {text}", class_="live", hidden=True)
-
-
-def section_id(run: Run, part: str, measure: str = "") -> str:
-    """Give the id of a part of a section; spaces would make it two."""
-    words = filter(None, (part, run.settings.protocol, measure))
-    return re.sub(r"[^\w-]+", "-", "-".join(words))
-
-
-def _scores(run: Run) -> list[Html | None]:
-    layout = performance_table(run.folds, run.settings.protocol).layout()
-    parts: list[Html | None] = [
-        element("h3", "Scores", id=section_id(run, "scores")),
-        element(
-            "p",
-            "Table 2 of the paper: mean and deviation over folds, in per cent; the "
-            "second value is the paper's.",
-            _hint("Press a column's name to sort."),
-        ),
-    ]
-    for number, (measure, block) in enumerate(
-        zip(MEASURES, layout.blocks, strict=True)
-    ):
-        label = section_id(run, "scores", measure)
-        heading = element("h4", block.title, id=label)
-        parts.append(_of_measure(number, heading, html_table(block, label)))
-    return [*parts, notes_list(layout.notes)]
-
-
-def _curves(run: Run, panels: list[Panel]) -> list[Html | None]:
-    found = learning_curves(run.folds, run.settings.protocol)
-    if not found:
-        return []
-    parts: list[Html | None] = [
-        element("h3", "Learning curves", id=section_id(run, "curves")),
-        element(
-            "p",
-            "Score in per cent of the first 1, 2, … members of the ensembles against "
-            "their number; each data set on a scale of its own.",
-            _hint(
-                "Point at a panel, or go to it and use the arrow keys, to read off the "
-                "values."
-            ),
-        ),
-    ]
-    for number, measure in enumerate(MEASURES):
-        of_measure = [Panel.of(curves, measure) for curves in found.values()]
-        panels += of_measure
-        heading = element("h4", display_name(measure))
-        grid = element("div", *map(panel_figure, of_measure), class_="panels")
-        parts.append(_of_measure(number, heading, grid))
-    return parts
-
-
-def _ranks(run: Run) -> list[Html | None]:
-    if len(run.datasets) < 2 or len(run.methods) < 3:
-        return []
-    explanation = element(
-        "p",
-        "Methods ranked on each data set, 1 for the best, and averaged. Bars join "
-        "those that Nemenyi's test does not tell apart at the level of 5 %.",
-    )
-    table = performance_table(run.folds, run.settings.protocol)
-    diagrams = []
-    for number, measure in enumerate(MEASURES):
-        label = section_id(run, "ranks", measure)
-        heading = element("h4", display_name(measure), id=label)
-        diagrams.append(_of_measure(number, heading, *_ranking(run, table, measure)))
-    heading = element("h3", "Average ranks", id=section_id(run, "ranks"))
-    return [heading, explanation, *diagrams]
-
-
-def _ranking(run: Run, table: PerformanceTable, measure: str) -> list[Html | None]:
-    whole = [
+def _ranking(run: Run, table: PerformanceTable, measure: str) -> Ranking:
+    complete = [
         method
         for method in table.methods
         if all(table.cell(measure, each, method).rank for each in table.datasets)
     ]
-    if len(whole) < 3:
-        return _no_ranking(
+    if len(complete) < 3:
+        return Ranking(
             "fewer than 3 methods have a score of all folds on every data set."
         )
     try:
         comparison = compare_ranks(run.folds, measure, run.settings.protocol)
     except ImportError as error:
-        return _no_ranking(str(error))
+        return Ranking(str(error))
     layout = comparison.layout()
-    label = section_id(run, "ranks", measure)
-    return [
-        rank_diagram(comparison),
-        element(
-            "details",
-            element("summary", "Ranks in numbers"),
-            html_table(layout.blocks[0], label),
-        ),
-        notes_list(layout.notes),
-    ]
+    return Ranking("", draw_ranks(comparison), layout.blocks[0], layout.notes)
 
 
-def _no_ranking(reason: str) -> list[Html | None]:
-    return [element("p", f"No comparison: {reason}", class_="notice")]
+class GraphArticle(NamedTuple):
+    """A label graph as the page shows it."""
 
+    source: GraphSource
+    picture: str
+    n_labels: int
+    n_shown: int  # edges in the picture
+    kinds: dict[str, str]  # of edges, with their texts
+    strongest: Block
 
-def _training(run: Run) -> list[Html | None]:
-    return [
-        *_titled(
-            run,
-            "Seconds",
-            "Mean of a fold: training, and predicting as the second value. MVE, AMM "
-            "and MAM come from one training.",
-            seconds_block(run),
-            second="predicting",
-        ),
-        *_titled(
-            run,
-            "Duality gaps",
-            "How far training was from its optimum at most, in per cent of the dual "
-            "objective: the largest of all members and folds.",
-            gap_block(run),
-        ),
-        _parameters(run),
-    ]
-
-
-def _titled(
-    run: Run, title: str, explanation: str, block: Block | None, second: str = "paper"
-) -> list[Html]:
-    if block is None:
-        return []
-    label = section_id(run, title.lower())
-    return [
-        element("h3", title, id=label),
-        element("p", explanation),
-        html_table(block, label, second),
-    ]
-
-
-def _parameters(run: Run) -> Html | None:
-    block = parameter_block(run)
-    if block is None:
-        return None
-    label = section_id(run, "parameters")
-    has_width = any("width" in (row.get("params") or {}) for row in run.folds)
-    explanation = (
-        "In how many folds, where they differ. With a width the kernel is Gaussian; "
-        "without one it is the data set's own."
-    )
-    return element(
-        "details",
-        element("summary", "Chosen parameters", id=label),
-        element("p", explanation) if has_width else None,
-        html_table(block, label),
-    )
+    @classmethod
+    def of(cls, source: GraphSource, display: LabelGraphDisplay) -> "GraphArticle":
+        """Draw a graph and list its strongest edges."""
+        edges = display.shown_edges
+        kinds = {display.edge_kind(e) for e in edges}
+        lines = []
+        for e in edges[:N_EDGES]:
+            one, other = edge_ends(display, e)
+            entries = (Entry(other), Entry(strength_text(display, e)))
+            lines.append(Line(one, entries))
+        return cls(
+            source,
+            draw_label_graph(source, display),
+            len(display.label_names),
+            len(edges),
+            {key: text for key, (text, _) in EDGE_KINDS.items() if key in kinds},
+            Block("", ("Label", "Label", "Coupling"), tuple(lines)),
+        )

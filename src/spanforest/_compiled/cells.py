@@ -1,0 +1,60 @@
+"""Cells of factors: where they stand, and scores of labellings."""
+
+from spanforest._compiled.decorators import compiled, inlined
+
+TIE = 1e-12  # relative; closer scores tie, so that rounding errors do not choose
+NEGLIGIBLE = 1e-14  # relative; smaller numbers are rounding errors
+FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
+
+
+@inlined
+def exceeds(value, best):
+    """Return whether a score is larger by more than a rounding error."""
+    return value - best > TIE * (abs(value) + abs(best))
+
+
+@inlined
+def picked_cell(factor, labels):
+    """Return the cell of a factor that the labelling picks."""
+    if factor["second"] < 0:
+        return factor["offset"] + labels[factor["first"]]
+    return (
+        factor["offset"]
+        + labels[factor["first"]] * factor["n_second"]
+        + labels[factor["second"]]
+    )
+
+
+@inlined
+def find_cells(g, labels, cells):
+    """Write the cells that a labelling picks."""
+    factors = g.factor
+    for f in range(factors.shape[0]):
+        cells[f] = picked_cell(factors[f], labels)
+
+
+@compiled
+def labelling_score(scores, g, labels):
+    """Return <scores, U(labels)>."""
+    factors = g.factor
+    total = 0.0
+    for f in range(factors.shape[0]):
+        total += scores[picked_cell(factors[f], labels)]
+    return total
+
+
+@compiled
+def other_end(factor, j):
+    """Return the label at the other end of an edge at label j, -1 if unary."""
+    return factor["second"] if factor["first"] == j else factor["first"]
+
+
+@compiled
+def edge_cell(factor, j, a, b):
+    """Return the cell of an edge where label j takes a and the other end takes b."""
+    if factor["first"] == j:
+        return factor["offset"] + a * factor["n_second"] + b
+    return factor["offset"] + b * factor["n_second"] + a
+
+
+# stamp: f9d0263f64582625

@@ -1,0 +1,68 @@
+"""The numbers of a certificate: margin violations, and the loss term of the dual."""
+
+from spanforest._compiled.cells import find_cells
+from spanforest._compiled.coordinates import expand
+from spanforest._compiled.decorators import compiled
+from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
+from spanforest._compiled.forests import forest_max_sum
+from spanforest._compiled.messages import CERTIFYING_SWEEPS, tree_reweighted
+from spanforest._compiled.visits import add_loss, augment_with_loss, visit_buffers
+
+
+@compiled
+def _upper_bound(scores, g, visit, messages):
+    """Return the best score of a labelling, or on cycles a bound on it.
+
+    Where the bound of message passing is not tight and there are few labellings, all
+    of them are tried.
+    """
+    if messages is None:
+        bound = forest_max_sum(scores, g, visit.walk, visit.best)
+    else:
+        messages.sent[:] = 0.0
+        score, bound = tree_reweighted(
+            scores, g, CERTIFYING_SWEEPS, messages, visit.best
+        )
+        if bound > score and has_few_labellings(g):
+            bound = exhaustive_max(scores, g, visit.best)
+    return bound
+
+
+@compiled
+def hinge_rows(scores, rows, problem, hinge, messages):
+    """Write the margin violations of some examples, `rows`, given F (overwritten).
+
+        hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
+
+    with the maximum replaced by an upper bound on graphs with cycles. As in `visits`,
+    `messages` is None on a forest.
+    """
+    g = problem.graph
+    visit = visit_buffers(g)
+    for r in range(rows.shape[0]):
+        true_score = augment_with_loss(rows[r], scores[r], problem, visit.true_cells)
+        bound = _upper_bound(scores[r], g, visit, messages)
+        hinge[rows[r]] = max(bound - true_score, 0.0)
+
+
+@compiled
+def expected_loss(dual_coef, problem):
+    """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
+
+    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
+    """
+    g = problem.graph
+    visit = visit_buffers(g)
+    loss, A = visit.scores, visit.marginals
+    total = 0.0
+    for i in range(dual_coef.shape[0]):
+        expand(problem.coordinates, dual_coef[i], A)
+        loss[:] = 0.0
+        find_cells(g, problem.Y[i], visit.true_cells)
+        add_loss(loss, g, visit.true_cells, problem.loss)
+        for c in range(loss.shape[0]):
+            total -= loss[c] * A[c]
+    return total
+
+
+# stamp: f9d0263f64582625

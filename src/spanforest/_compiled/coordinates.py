@@ -1,0 +1,95 @@
+"""Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
+
+import numpy as np
+
+from spanforest._compiled.decorators import compiled, inlined
+
+
+@inlined
+def expand(coordinates, values, cells):
+    """Write into `cells` the tables that have these coordinates.
+
+    In a table whose cells sum to zero, the first row and the first column follow from
+    the other cells and the sums of the other rows and columns.
+    """
+    for f in range(coordinates.shape[0]):
+        at = coordinates[f]
+        corner, n_first, n_second = at["cell"], at["n_first"], at["n_second"]
+        row_sums, column_sums, inner = at["first"], at["second"], at["inner"]
+        if n_first == 2 and n_second == 2:  # the common case
+            row, column, both = values[row_sums], values[column_sums], values[inner]
+            cells[corner] = both - row - column
+            cells[corner + 1] = column - both
+            cells[corner + 2] = row - both
+            cells[corner + 3] = both
+            continue
+        total = 0.0
+        for b in range(1, n_second):
+            cells[corner + b] = values[column_sums + b - 1]
+            total += values[column_sums + b - 1]
+        for a in range(1, n_first):
+            cell = corner + a * n_second
+            rest = values[row_sums + a - 1]
+            for b in range(1, n_second):
+                value = values[inner]
+                inner += 1
+                cells[cell + b] = value
+                cells[corner + b] -= value
+                rest -= value
+            cells[cell] = rest
+            total += rest
+        cells[corner] = -total
+
+
+@inlined
+def contract(coordinates, cells, values):
+    """Write into `values` the coordinates of tables: the inverse of `expand`.
+
+    Where tables share a label, the last of them gives its sums.
+    """
+    for f in range(coordinates.shape[0]):
+        at = coordinates[f]
+        corner, n_first, n_second = at["cell"], at["n_first"], at["n_second"]
+        row_sums, column_sums, inner = at["first"], at["second"], at["inner"]
+        if n_first == 2 and n_second == 2:  # the common case
+            both = cells[corner + 3]
+            values[row_sums] = cells[corner + 2] + both
+            values[column_sums] = cells[corner + 1] + both
+            values[inner] = both
+            continue
+        for b in range(1, n_second):
+            total = 0.0
+            for a in range(n_first):
+                total += cells[corner + a * n_second + b]
+            values[column_sums + b - 1] = total
+        for a in range(1, n_first):
+            cell = corner + a * n_second
+            total = cells[cell]
+            for b in range(1, n_second):
+                total += cells[cell + b]
+                values[inner] = cells[cell + b]
+                inner += 1
+            values[row_sums + a - 1] = total
+
+
+@compiled
+def expand_rows(coordinates, values, cells):
+    """Apply `expand` to every row."""
+    for i in range(values.shape[0]):
+        expand(coordinates, values[i], cells[i])
+
+
+@compiled
+def squared_norm(coordinates, values):
+    """Return the sum of the squares of all cells of these tables."""
+    last = coordinates[-1]
+    cells = np.empty(last["cell"] + last["n_first"] * last["n_second"])
+    total = 0.0
+    for i in range(values.shape[0]):
+        expand(coordinates, values[i], cells)
+        for c in range(cells.shape[0]):
+            total += cells[c] * cells[c]
+    return total
+
+
+# stamp: f9d0263f64582625

@@ -1,0 +1,94 @@
+"""Scores of all labellings, and of all changes of one label."""
+
+import numpy as np
+
+from spanforest._compiled.cells import (
+    edge_cell,
+    labelling_score,
+    other_end,
+    picked_cell,
+)
+from spanforest._compiled.decorators import compiled
+
+FEW_LABELLINGS = 2**12  # at most this many are tried where no bound is tight
+
+
+@compiled
+def _next_labelling(g, labels):
+    """Move on to the next labelling in lexicographic order; return False at the end."""
+    j = g.label.shape[0] - 1
+    while j >= 0 and labels[j] == g.label[j]["n_values"] - 1:
+        labels[j] = 0
+        j -= 1
+    if j >= 0:
+        labels[j] += 1
+    return j >= 0
+
+
+@compiled
+def exhaustive_max(scores, g, labels):
+    """Try every labelling; write a best one into `labels` and return its score.
+
+    Ties go to the first in lexicographic order.
+    """
+    candidate = np.zeros(g.label.shape[0], dtype=np.int64)
+    best = -np.inf
+    while True:
+        value = labelling_score(scores, g, candidate)
+        if value > best:
+            best = value
+            labels[:] = candidate
+        if not _next_labelling(g, candidate):
+            return best
+
+
+@compiled
+def exhaustive_rows(scores, g, labels, best):
+    """Apply `exhaustive_max` to every row: labels (n, n_labels), best (n,)."""
+    for i in range(scores.shape[0]):
+        best[i] = exhaustive_max(scores[i], g, labels[i])
+
+
+@compiled
+def score_all(scores, g, values):
+    """Fill `values` with the score of every labelling, in lexicographic order."""
+    labels = np.zeros(g.label.shape[0], dtype=np.int64)
+    for s in range(values.shape[0]):
+        values[s] = labelling_score(scores, g, labels)
+        _next_labelling(g, labels)
+
+
+@compiled
+def has_few_labellings(g):
+    """Return whether there are at most FEW_LABELLINGS."""
+    count = 1
+    for j in range(g.label.shape[0]):
+        count *= g.label[j]["n_values"]
+        if count > FEW_LABELLINGS:
+            return False
+    return True
+
+
+@compiled
+def flip_margins(scores, g, labels, margins):
+    """Fill margins[i, j, a] with the score of labelling i after setting label j to a.
+
+    Margins are differences to the score of labelling i itself, so 0 at its own value.
+    """
+    for i in range(scores.shape[0]):
+        margins[i] = 0.0
+        for f in range(g.factor.shape[0]):
+            factor = g.factor[f]
+            now = scores[i, picked_cell(factor, labels[i])]
+            for j in (factor["first"], factor["second"]):
+                if j < 0:
+                    continue
+                other = other_end(factor, j)
+                b = labels[i, other] if other >= 0 else 0
+                start = g.label[j]["start"]
+                for a in range(g.label[j]["n_values"]):
+                    c = edge_cell(factor, j, a, b)
+                    margins[i, start + a] += scores[i, c] - now
+
+
+# stamp: f9d0263f64582625

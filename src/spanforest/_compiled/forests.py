@@ -1,0 +1,154 @@
+"""Exact inference on forests: best labellings and max-marginals."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spanforest._compiled.cells import exceeds
+from spanforest._compiled.decorators import compiled, inlined
+
+
+class Walk(NamedTuple):
+    """The buffers of a walk up a forest."""
+
+    upward: np.ndarray  # (total number of values,) best score of each subtree
+    choices: np.ndarray  # per branch and value of the parent, the child's best value
+
+
+@compiled
+def walk_buffers(g):
+    """Return the buffers of a walk up a forest."""
+    return Walk(
+        upward=np.empty(g.label["n_values"].sum()),
+        choices=np.empty(g.branch["n_parent"].sum(), dtype=np.int64),
+    )
+
+
+@inlined
+def _walk_up(scores, g, walk):
+    """Fill upward[j, a], the best score of j's subtree if label j takes value a.
+
+    Also note, for every branch and value of the parent, the best value of the child.
+    Ties go to the lower value: after an exact line search two labellings usually tie,
+    and rounding errors must not choose between them.
+    """
+    upward, choices = walk.upward, walk.choices
+    factors, labels, branches = g.factor, g.label, g.branch
+    upward[:] = 0.0
+    for f in range(g.incident.shape[0] // 2, factors.shape[0]):  # the unary factors
+        factor = factors[f]
+        start = labels[factor["first"]]["start"]
+        for a in range(factor["n_cells"]):
+            upward[start + a] = scores[factor["offset"] + a]
+    for e in range(branches.shape[0] - 1, -1, -1):  # leaves first
+        branch = branches[e]
+        mine, theirs = branch["child_start"], branch["parent_start"]
+        row, step = branch["table"], branch["child_stride"]
+        note = branch["choices"]
+        if branch["n_child"] == 2 and branch["n_parent"] == 2:  # the common case
+            other_row = row + branch["parent_stride"]
+            low, high = upward[mine], upward[mine + 1]
+            off, on = scores[row] + low, scores[row + step] + high
+            upward[theirs] += on if on > off else off
+            choices[note] = exceeds(on, off)
+            off, on = scores[other_row] + low, scores[other_row + step] + high
+            upward[theirs + 1] += on if on > off else off
+            choices[note + 1] = exceeds(on, off)
+            continue
+        for a in range(branch["n_parent"]):
+            best, choice = scores[row] + upward[mine], 0
+            for b in range(1, branch["n_child"]):
+                value = scores[row + b * step] + upward[mine + b]
+                if exceeds(value, best):
+                    best, choice = value, b
+            upward[theirs + a] += best
+            choices[note + a] = choice
+            row += branch["parent_stride"]
+
+
+@inlined
+def forest_max_sum(scores, g, walk, labels):
+    """Write a highest-scoring labelling into `labels` and return its score.
+
+        y* = argmax_y <scores, U(y)>        (the paper's inference problem)
+
+    scores has shape (n_cells,). Labels are chosen from the roots down, each given the
+    value of its parent, so that ties cannot mix two optima.
+    """
+    _walk_up(scores, g, walk)
+    upward, choices = walk.upward, walk.choices
+    label, branches, roots = g.label, g.branch, g.root
+    total = 0.0
+    for s in range(roots.shape[0]):
+        j = roots[s]
+        start = label[j]["start"]
+        choice = 0
+        for a in range(1, label[j]["n_values"]):
+            if exceeds(upward[start + a], upward[start + choice]):
+                choice = a
+        labels[j] = choice
+        total += upward[start + choice]
+    for e in range(branches.shape[0]):  # the parent already has its value
+        branch = branches[e]
+        labels[branch["child"]] = choices[branch["choices"] + labels[branch["parent"]]]
+    return total
+
+
+@compiled
+def forest_max_sums(scores, g, labels, best):
+    """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
+    walk = walk_buffers(g)
+    for i in range(scores.shape[0]):
+        best[i] = forest_max_sum(scores[i], g, walk, labels[i])
+
+
+@compiled
+def _walk_down(scores, g, upward, downward):
+    """Fill downward[j, a], the best score of all but j's subtree if j takes value a.
+
+    Only j's own component counts. Returns the best score over all components.
+    """
+    total = 0.0
+    for j in g.root:
+        start = g.label[j]["start"]
+        stop = start + g.label[j]["n_values"]
+        downward[start:stop] = 0.0
+        total += upward[start:stop].max()
+    for e in range(g.branch.shape[0]):
+        branch = g.branch[e]
+        mine, step = branch["child_start"], branch["child_stride"]
+        downward[mine : mine + branch["n_child"]] = -np.inf
+        for a in range(branch["n_parent"]):
+            row = branch["table"] + a * branch["parent_stride"]
+            message = -np.inf  # what j's subtree had sent up for a
+            for b in range(branch["n_child"]):
+                message = max(message, scores[row + b * step] + upward[mine + b])
+            theirs = branch["parent_start"] + a
+            rest = downward[theirs] + upward[theirs] - message
+            for b in range(branch["n_child"]):
+                value = rest + scores[row + b * step]
+                downward[mine + b] = max(downward[mine + b], value)
+    return total
+
+
+@compiled
+def forest_max_marginals(scores, g, marginals):
+    """Fill marginals[i, j, a] = max over y with y_j = a of <scores_i, U(y)>.
+
+    One walk up and one down. Shapes: scores (n, n_cells), marginals (n, total number
+    of values). Components other than j's enter by their best scores.
+    """
+    walk = walk_buffers(g)
+    upward = walk.upward
+    downward = np.empty_like(upward)
+    for i in range(scores.shape[0]):
+        _walk_up(scores[i], g, walk)
+        total = _walk_down(scores[i], g, upward, downward)
+        for j in range(g.label.shape[0]):
+            start = g.label[j]["start"]
+            stop = start + g.label[j]["n_values"]
+            within = upward[start:stop] + downward[start:stop]
+            marginals[i, start:stop] = within + (total - within.max())
+
+
+# stamp: f9d0263f64582625

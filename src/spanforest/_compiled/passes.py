@@ -1,0 +1,158 @@
+"""Passes: one epoch of visits, for kernel matrices, dense and sparse features.
+
+Dense data are read a block of examples at a time, so that their scores are products of
+matrices. Changes inside a block are added through its kernel matrix: the iterates are
+those of visiting one example at a time. As in `visits`, `messages` is None on a forest.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spanforest._compiled.coordinates import expand
+from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.products import add_products, room_for_products, row_products
+from spanforest._compiled.visits import Visit, visit_buffers, visit_example
+
+
+class Block(NamedTuple):
+    """The buffers of the visits to a block of examples, one row for each."""
+
+    scores: np.ndarray  # coordinates of F
+    gram: np.ndarray  # kernel values between the examples of the block
+    change: np.ndarray  # what is to be added to the weights
+    moved: np.ndarray  # whether there is a change
+    visit: Visit
+
+
+@compiled
+def block_buffers(g, block_size, n_coordinates):
+    """Return the buffers of a block; `change` has a multiple of eight rows."""
+    return Block(
+        scores=room_for_products(block_size, n_coordinates),
+        gram=room_for_products(block_size, block_size),
+        change=np.zeros((-(-block_size // 8) * 8, n_coordinates)),
+        moved=np.zeros(block_size, dtype=np.bool_),
+        visit=visit_buffers(g),
+    )
+
+
+@inlined
+def _visit_block(rows, block, problem, state, messages):
+    """Visit the examples of a block, `rows`, one after the other.
+
+    Before, block.scores holds the scores from the weights as they are, and block.gram
+    the kernel matrix, both without the constant feature. Afterwards the scores are
+    those at the visits, and block.change is what is to be added to the weights. The
+    intercept is updated.
+    """
+    scores, gram, change, moved = block.scores, block.gram, block.change, block.moved
+    intercept, constant = state.intercept, state.constant
+    n_coordinates = intercept.shape[0]
+    for r in range(rows.shape[0]):
+        for d in range(n_coordinates):
+            scores[r, d] += constant * intercept[d]
+        for p in range(r):
+            if moved[p]:
+                for d in range(n_coordinates):
+                    scores[r, d] += gram[r, p] * change[p, d]
+        expand(problem.coordinates, scores[r], block.visit.scores)
+        norm = state.scale * (gram[r, r] + constant * constant)
+        moved[r] = visit_example(
+            rows[r], norm, problem, state, block.visit, messages, change[r]
+        )
+        if moved[r]:
+            for d in range(n_coordinates):
+                change[r, d] *= state.scale
+                intercept[d] += constant * change[r, d]
+        else:
+            change[r] = 0.0
+
+
+@compiled
+def kernel_pass(order, block_size, kernel, problem, state, messages, squared_norms):
+    """Visit examples in the kernel form, a block at a time.
+
+    `kernel` are `DenseRows` of kernel values. squared_norms[i] becomes <F_i, A_i> as of
+    the visit.
+    """
+    weights, rounded = kernel.weights, kernel.rounded
+    n_coordinates = weights.shape[0]
+    block = block_buffers(problem.graph, block_size, n_coordinates)
+    F, A = block.visit.scores, block.visit.marginals  # free between visits
+    before = np.empty(n_coordinates)
+    for start in range(0, order.shape[0], block_size):
+        rows = order[start : start + block_size]
+        row_products(kernel.data, rows, rounded, block.scores)
+        for r in range(rows.shape[0]):
+            for p in range(r + 1):
+                block.gram[r, p] = kernel.data[rows[r], rows[p]]
+        _visit_block(rows, block, problem, state, messages)
+        for r in range(rows.shape[0]):
+            i = rows[r]
+            for d in range(n_coordinates):
+                before[d] = weights[d, i]
+                weights[d, i] += block.change[r, d]
+                rounded[d, i] = weights[d, i]
+            expand(problem.coordinates, block.scores[r], F)
+            expand(problem.coordinates, before, A)
+            squared_norms[i] = np.dot(F, A)
+
+
+@compiled
+def dense_pass(order, block_size, features, problem, state, messages):
+    """Visit examples in the linear form, `DenseRows` of features a block at a time."""
+    X, weights, rounded = features.data, features.weights, features.rounded
+    block = block_buffers(problem.graph, block_size, weights.shape[0])
+    for start in range(0, order.shape[0], block_size):
+        rows = order[start : start + block_size]
+        row_products(X, rows, rounded, block.scores)
+        row_products(X, rows, X[rows], block.gram)
+        _visit_block(rows, block, problem, state, messages)
+        block.change[rows.shape[0] :] = 0.0
+        add_products(X, rows, block.change, weights)
+        if rounded.itemsize != weights.itemsize:  # a copy in another precision
+            rounded[:] = weights
+
+
+@compiled
+def sparse_pass(order, features, weights, problem, state, messages):
+    """Visit examples in the linear form, `SparseRows` of features one at a time.
+
+    The weights (n_features, n_coordinates) are updated, and so is the intercept. The
+    cost grows with the non-zeros, and in the update only with the coordinates that
+    moved.
+    """
+    data, indices, indptr = features
+    intercept, constant = state.intercept, state.constant
+    n_coordinates = intercept.shape[0]
+    visit = visit_buffers(problem.graph)
+    scores = np.empty(n_coordinates)
+    change = np.empty(n_coordinates)
+    changed = np.empty(n_coordinates, dtype=np.int64)
+    for i in order:
+        scores[:] = constant * intercept
+        norm = constant * constant
+        for s in range(indptr[i], indptr[i + 1]):
+            value, row = data[s], weights[indices[s]]
+            norm += value * value
+            for d in range(n_coordinates):
+                scores[d] += value * row[d]
+        norm *= state.scale
+        expand(problem.coordinates, scores, visit.scores)
+        if not visit_example(i, norm, problem, state, visit, messages, change):
+            continue
+        n_changed = 0
+        for d in range(n_coordinates):
+            if change[d] != 0.0:
+                change[n_changed] = state.scale * change[d]
+                changed[n_changed] = d
+                intercept[d] += constant * change[n_changed]
+                n_changed += 1
+        for s in range(indptr[i], indptr[i + 1]):
+            value, row = data[s], weights[indices[s]]
+            for place in range(n_changed):
+                row[changed[place]] += value * change[place]
+
+
+# stamp: f9d0263f64582625

@@ -1,0 +1,130 @@
+"""Products of rows, and where a matrix cannot be one of products."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spanforest._compiled.decorators import compiled, summed
+
+TILE = 512  # entries of a row in a product: a few such rows fit the first cache
+
+
+class WorstPair(NamedTuple):
+    """An entry of a matrix and by how much it breaks a rule."""
+
+    excess: float
+    row: int
+    column: int
+
+
+@compiled
+def room_for_products(n_rows, n_columns):
+    """Return an array for `row_products`, with a few rows and columns to spare."""
+    return np.empty((-(-n_rows // 4) * 4, -(-n_columns // 3) * 3))
+
+
+@summed
+def row_products(data, rows, others, products):
+    """Fill products[r, d] = <data[rows[r]], others[d]>.
+
+    A BLAS first copies the rows into an order of its own, which costs more than
+    multiplying by the few columns that weights have. This routine reads them where they
+    are, four rows and three columns at a time: as many sums as registers hold.
+    `products` is from `room_for_products`; do not read its extra rows and columns.
+    """
+    n_rows, n_columns, n_terms = len(rows), len(others), data.shape[1]
+    products[:] = 0.0
+    zero = others.dtype.type(0.0)
+    for start in range(0, n_terms, TILE):
+        stop = min(start + TILE, n_terms)
+        for r in range(0, n_rows, 4):
+            # where fewer are left, the last is taken again
+            x0 = data[rows[r], start:stop]
+            x1 = data[rows[min(r + 1, n_rows - 1)], start:stop]
+            x2 = data[rows[min(r + 2, n_rows - 1)], start:stop]
+            x3 = data[rows[min(r + 3, n_rows - 1)], start:stop]
+            for d in range(0, n_columns, 3):
+                w0 = others[d, start:stop]
+                w1 = others[min(d + 1, n_columns - 1), start:stop]
+                w2 = others[min(d + 2, n_columns - 1), start:stop]
+                s00, s01, s02 = zero, zero, zero
+                s10, s11, s12 = zero, zero, zero
+                s20, s21, s22 = zero, zero, zero
+                s30, s31, s32 = zero, zero, zero
+                for s in range(stop - start):
+                    s00 += x0[s] * w0[s]
+                    s01 += x0[s] * w1[s]
+                    s02 += x0[s] * w2[s]
+                    s10 += x1[s] * w0[s]
+                    s11 += x1[s] * w1[s]
+                    s12 += x1[s] * w2[s]
+                    s20 += x2[s] * w0[s]
+                    s21 += x2[s] * w1[s]
+                    s22 += x2[s] * w2[s]
+                    s30 += x3[s] * w0[s]
+                    s31 += x3[s] * w1[s]
+                    s32 += x3[s] * w2[s]
+                products[r, d] += s00
+                products[r, d + 1] += s01
+                products[r, d + 2] += s02
+                products[r + 1, d] += s10
+                products[r + 1, d + 1] += s11
+                products[r + 1, d + 2] += s12
+                products[r + 2, d] += s20
+                products[r + 2, d + 1] += s21
+                products[r + 2, d + 2] += s22
+                products[r + 3, d] += s30
+                products[r + 3, d + 1] += s31
+                products[r + 3, d + 2] += s32
+
+
+@summed
+def add_products(data, rows, change, weights):
+    """Add sum_r change[r, d] * data[rows[r]] to weights[d], eight rows at a time.
+
+    `change` must have a multiple of eight rows, zero where there is no row left.
+    """
+    last = len(rows) - 1
+    for r in range(0, len(rows), 8):
+        x0, x1 = data[rows[r]], data[rows[min(r + 1, last)]]
+        x2, x3 = data[rows[min(r + 2, last)]], data[rows[min(r + 3, last)]]
+        x4, x5 = data[rows[min(r + 4, last)]], data[rows[min(r + 5, last)]]
+        x6, x7 = data[rows[min(r + 6, last)]], data[rows[min(r + 7, last)]]
+        for d in range(len(weights)):
+            w0, w1, w2, w3 = change[r : r + 4, d]
+            w4, w5, w6, w7 = change[r + 4 : r + 8, d]
+            row = weights[d]
+            for s in range(data.shape[1]):
+                row[s] += (w0 * x0[s] + w1 * x1[s] + w2 * x2[s] + w3 * x3[s]) + (
+                    w4 * x4[s] + w5 * x5[s] + w6 * x6[s] + w7 * x7[s]
+                )
+
+
+@compiled
+def worst_pairs(matrix, lengths):
+    """Return where a matrix is least symmetric, and where an entry is most too large.
+
+    The first is the largest abs(m_rp - m_pr), the second the largest
+    abs(m_rp) - lengths_r lengths_p. Pairs are read in tiles: half of the entries are
+    read against the order of memory.
+    """
+    n_rows, size = len(matrix), 64
+    asymmetry, at = 0.0, (0, 0)
+    excess, at_excess = -np.inf, (0, 0)
+    for top in range(0, n_rows, size):
+        for left in range(top, n_rows, size):
+            for r in range(top, min(top + size, n_rows)):
+                for p in range(max(left, r), min(left + size, n_rows)):
+                    one, other = matrix[r, p], matrix[p, r]
+                    if abs(one - other) > asymmetry:
+                        asymmetry, at = abs(one - other), (r, p)
+                    if abs(one) - lengths[r] * lengths[p] > excess:
+                        excess = abs(one) - lengths[r] * lengths[p]
+                        at_excess = r, p
+    return (
+        WorstPair(asymmetry, at[0], at[1]),
+        WorstPair(excess, at_excess[0], at_excess[1]),
+    )
+
+
+# stamp: f9d0263f64582625

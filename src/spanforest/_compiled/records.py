@@ -1,0 +1,119 @@
+"""Named tuples of arrays that the layers above pass to compiled routines.
+
+Buffers that only compiled routines read are defined beside these routines. Numba writes
+the names of all these classes and of their modules into its cache on disk. Renaming or
+moving a class breaks a cache that an earlier version wrote under the same file name.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+
+class FactorArrays(NamedTuple):
+    """A factor graph; `factors` lists the fields of the records.
+
+    Factors are numbered edges first, then the unary factors. Their tables lie one
+    after the other in a vector of cells; cell (a, b) of the edge (u, v), u < v, is
+    ``offset + a * n_second + b``.
+    """
+
+    label: np.ndarray  # (n_labels,) records
+    factor: np.ndarray  # (n_factors,) records
+    branch: np.ndarray  # records: edges of a spanning forest, from the roots down
+    root: np.ndarray  # (n_components,) its roots
+    order: np.ndarray  # (n_labels,) breadth first: parents before children
+    incident: np.ndarray  # (2 * n_edges,) the edges at each label
+
+
+class LossArrays(NamedTuple):
+    """A loss; `losses` explains the three weights of a factor."""
+
+    worst: np.ndarray  # (n_cells,) loss of a cell that is wrong at both ends
+    joint: np.ndarray  # (n_factors,)
+    first: np.ndarray  # (n_factors,)
+    second: np.ndarray  # (n_factors,)
+
+
+class ProblemArrays(NamedTuple):
+    """A training problem, and the largest number of steps of a visit.
+
+    `taught` is empty if every label of every example is observed. Otherwise Y holds an
+    arbitrary code where a label is not observed.
+    """
+
+    graph: FactorArrays
+    coordinates: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
+    loss: LossArrays
+    Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
+    taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
+    C: float
+    max_steps: int
+
+
+class State(NamedTuple):
+    """The arrays that an epoch changes, and how a change enters the weights."""
+
+    dual_coef: np.ndarray  # (n_samples, n_coordinates)
+    intercept: np.ndarray  # (n_coordinates,)
+    hinge: np.ndarray  # (n_samples,) margin violation before the visit
+    scale: float  # a change of the dual variables enters the weights times this
+    constant: float  # value of the constant feature
+
+
+class DenseRows(NamedTuple):
+    """Dense data with the weights that multiply them, one row of data per example."""
+
+    data: np.ndarray  # (n_samples, n_columns) features or kernel values
+    weights: np.ndarray  # (n_coordinates, n_columns) in double precision
+    rounded: np.ndarray  # the weights in the data's precision: a copy, or the same
+
+
+class SparseRows(NamedTuple):
+    """The three arrays of a CSR matrix without duplicates."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+
+class Schedule(NamedTuple):
+    """How long and how carefully max-product passes messages."""
+
+    n_sweeps: int
+    damping: float  # share of the old message that is kept
+
+
+class StoppingRule(NamedTuple):
+    """When to stop passing messages in a part of a search."""
+
+    max_sweeps: int
+    target: float  # stop when the bound is down to this score
+    patience: float  # stop when two sweeps close less than this share of the gap
+
+
+class Subproblem(NamedTuple):
+    """The inference problem that is left when some labels are fixed."""
+
+    scores: np.ndarray  # (n_cells,)
+    graph: FactorArrays  # of the free labels, without the fields that forests need
+    constant: float  # score of the factors whose labels are all fixed
+
+    @property
+    def n_values(self) -> np.ndarray:
+        """Numbers of values of the free labels."""
+        return self.graph.label["n_values"]
+
+    @property
+    def n_labellings(self) -> int:
+        """Number of labellings; a Python integer, since it may be huge."""
+        return math.prod(self.n_values.tolist())
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return len(self.graph.incident) // 2
+
+
+# stamp: f9d0263f64582625

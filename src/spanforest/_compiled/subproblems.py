@@ -1,0 +1,247 @@
+"""Parts of a branch and bound search as inference problems of their own."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spanforest._compiled.cells import (
+    edge_cell,
+    exceeds,
+    labelling_score,
+    other_end,
+    picked_cell,
+)
+from spanforest._compiled.decorators import compiled
+from spanforest._compiled.messages import (
+    TIGHT,
+    climb,
+    least_slack,
+    reweighted_sweep,
+)
+from spanforest._compiled.records import FactorArrays, Subproblem
+
+
+class FreeLabels(NamedTuple):
+    """Which labels have several values left."""
+
+    place: np.ndarray  # (n_labels,) place among the free labels, or -1
+    only: np.ndarray  # (n_labels,) its last value left: the only one unless it is free
+    label: np.ndarray  # (n_free,) records
+
+
+@compiled
+def restrict(scores, g, alive):
+    """Return the problem that is left when labels keep only their `alive` values.
+
+    A label with one value left leaves the graph: its scores go to its neighbours and
+    into a constant. Every free label has a unary factor. Labels, edges and values keep
+    their order. Shape: alive (total number of values,), one or more true per label.
+    """
+    free = _free_labels(g, alive)
+    kept = _free_edges(g, free.place)
+    graph = _free_graph(g, free, kept)
+    left = np.zeros(graph.factor["n_cells"].sum())
+    _copy_tables(scores, g, alive, kept, left)
+    constant = _add_fixed(scores, g, alive, free, left)
+    return Subproblem(left, graph, constant)
+
+
+@compiled
+def _free_labels(g, alive):
+    """Return the labels with several values left.
+
+    In their records only the numbers of values and where these start are set.
+    """
+    n_labels = g.label.shape[0]
+    place = np.full(n_labels, -1, dtype=np.int64)
+    only = np.zeros(n_labels, dtype=np.int64)
+    label = np.empty(n_labels, dtype=g.label.dtype)
+    n_free, n_values = 0, 0
+    for j in range(n_labels):
+        start, n_alive = g.label[j]["start"], 0
+        for a in range(g.label[j]["n_values"]):
+            if alive[start + a]:
+                only[j] = a
+                n_alive += 1
+        if n_alive > 1:
+            place[j] = n_free
+            label[n_free]["n_values"] = n_alive
+            label[n_free]["start"] = n_values
+            n_free += 1
+            n_values += n_alive
+    return FreeLabels(place, only, label[:n_free].copy())
+
+
+@compiled
+def _free_edges(g, place):
+    """Return the edges both of whose ends are free."""
+    kept = np.empty(g.incident.shape[0] // 2, dtype=np.int64)
+    n_kept = 0
+    for e in range(kept.shape[0]):
+        if place[g.factor[e]["first"]] >= 0 and place[g.factor[e]["second"]] >= 0:
+            kept[n_kept] = e
+            n_kept += 1
+    return kept[:n_kept]
+
+
+@compiled
+def _free_graph(g, free, kept):
+    """Return the factor graph of the free labels, and complete their records."""
+    place, label = free.place, free.label
+    n_free, n_kept = label.shape[0], kept.shape[0]
+    factor = np.empty(n_kept + n_free, dtype=g.factor.dtype)
+    degree = np.zeros(n_free, dtype=np.int64)
+    offset, inbox = 0, 0
+    for s in range(n_kept):
+        u, v = place[g.factor[kept[s]]["first"]], place[g.factor[kept[s]]["second"]]
+        n_first, n_second = label[u]["n_values"], label[v]["n_values"]
+        one = factor[s]
+        one["first"], one["second"], one["n_second"] = u, v, n_second
+        one["offset"], one["n_cells"] = offset, n_first * n_second
+        one["to_first"], one["to_second"] = inbox, inbox + n_first
+        offset += n_first * n_second
+        inbox += n_first + n_second
+        degree[u] += 1
+        degree[v] += 1
+
+    n_incident = 0
+    for j in range(n_free):
+        one = factor[n_kept + j]
+        one["first"], one["second"], one["n_second"] = j, -1, 1
+        one["offset"], one["n_cells"] = offset, label[j]["n_values"]
+        one["to_first"], one["to_second"] = 0, 0
+        label[j]["unary"] = offset
+        label[j]["incident_start"] = n_incident
+        label[j]["incident_stop"] = n_incident  # moves on with every edge below
+        offset += label[j]["n_values"]
+        n_incident += degree[j]
+
+    incident = np.empty(n_incident, dtype=np.int64)
+    for s in range(n_kept):
+        for j in (factor[s]["first"], factor[s]["second"]):
+            incident[label[j]["incident_stop"]] = s
+            label[j]["incident_stop"] += 1
+    return FactorArrays(label, factor, g.branch[:0], g.root[:0], g.order[:0], incident)
+
+
+@compiled
+def _copy_tables(scores, g, alive, kept, left):
+    """Write the scores of the kept edges, without the values that are not alive."""
+    c = 0
+    for s in range(kept.shape[0]):
+        edge = g.factor[kept[s]]
+        first, second = g.label[edge["first"]], g.label[edge["second"]]
+        for a in range(first["n_values"]):
+            if alive[first["start"] + a]:
+                row = edge["offset"] + a * edge["n_second"]
+                for b in range(second["n_values"]):
+                    if alive[second["start"] + b]:
+                        left[c] = scores[row + b]
+                        c += 1
+
+
+@compiled
+def _add_fixed(scores, g, alive, free, left):
+    """Add to the free labels' unary scores what factors with one free end give them.
+
+    Returns the score of the factors that have no free end.
+    """
+    place, only = free.place, free.only
+    constant = 0.0
+    for f in range(g.factor.shape[0]):
+        factor = g.factor[f]
+        u, v = factor["first"], factor["second"]
+        if place[u] >= 0 and v >= 0 and place[v] >= 0:
+            continue
+        if place[u] < 0 and (v < 0 or place[v] < 0):
+            constant += scores[picked_cell(factor, only)]
+            continue
+        j = u if place[u] >= 0 else v  # the end that is free, or a unary factor's
+        b = 0 if v < 0 else only[other_end(factor, j)]
+        c, start = free.label[place[j]]["unary"], g.label[j]["start"]
+        for a in range(g.label[j]["n_values"]):
+            if alive[start + a]:
+                left[c] += scores[edge_cell(factor, j, a, b)]
+                c += 1
+    return constant
+
+
+@compiled
+def carry_messages(g, alive, sent, alive_now, sent_now):
+    """Copy the messages of a part to their places in a smaller part of it.
+
+    Each part is described by the values of `g` that are alive in it.
+    """
+    n_before = np.zeros(g.label.shape[0], dtype=np.int64)
+    n_now = np.zeros(g.label.shape[0], dtype=np.int64)
+    for j in range(g.label.shape[0]):
+        start = g.label[j]["start"]
+        for a in range(g.label[j]["n_values"]):
+            n_before[j] += alive[start + a]
+            n_now[j] += alive_now[start + a]
+    read, written = 0, 0
+    for e in range(g.incident.shape[0] // 2):
+        edge = g.factor[e]
+        u, v = edge["first"], edge["second"]
+        if n_before[u] < 2 or n_before[v] < 2:
+            continue
+        is_kept = n_now[u] > 1 and n_now[v] > 1
+        for j in (u, v):
+            start = g.label[j]["start"]
+            for a in range(g.label[j]["n_values"]):
+                if not alive[start + a]:
+                    continue
+                if is_kept and alive_now[start + a]:
+                    sent_now[written] = sent[read]
+                    written += 1
+                read += 1
+
+
+@compiled
+def bound_part(scores, g, stop, messages, labels, caps):
+    """Bound the labellings of a part, and those in which a label takes a value.
+
+    As `tree_reweighted`, from any messages, and with a `StoppingRule`. The gap of its
+    patience is the bound's distance above the target or the score. Shape: caps (total
+    number of values,); no labelling with the value scores more than its cap. Returns
+    score, bound and the number of sweeps made.
+
+    Why caps hold: the sweep before has split the scores into chains whose maxima add
+    up to its bound. When the next sweep comes to label j, the belief of j is the sum of
+    the max-marginals of the chains through it; up to then chains have been averaged,
+    which raises no sum of maxima. So a labelling with a value is below that bound at
+    least by as much as the value's belief is below the best of its label.
+    """
+    drops = np.empty(caps.shape[0])
+    score, bound, last = -np.inf, np.inf, np.inf
+    before = np.inf
+    smallest_slack = least_slack(scores, g)
+    caps[:] = np.inf
+    n_sweeps = 0
+    while n_sweeps < stop.max_sweeps:
+        forward = n_sweeps % 2 == 0
+        latest = reweighted_sweep(scores, g, forward, messages, drops)
+        n_sweeps += 1
+        for s in range(caps.shape[0]):
+            caps[s] = min(caps[s], last + drops[s])
+        last = latest
+        bound = min(bound, latest)
+        value = labelling_score(scores, g, messages.labels)
+        if n_sweeps == 1 or exceeds(value, score):
+            score = value
+            labels[:] = messages.labels
+        slack = smallest_slack + TIGHT * abs(bound)
+        if bound <= stop.target:
+            break
+        if not forward:
+            if bound - score <= slack or before - bound <= 10.0 * slack:
+                break
+            if before - bound <= stop.patience * (bound - max(stop.target, score)):
+                break
+            before = bound
+    climb(scores, g, messages, labels)
+    score = labelling_score(scores, g, labels)
+    return score, max(bound, score), n_sweeps
+
+
+# stamp: f9d0263f64582625

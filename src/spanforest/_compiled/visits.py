@@ -1,0 +1,380 @@
+"""Visits: steps that improve the dual variables of one example.
+
+`messages` is None on a forest and a `Messages` on a graph with cycles. Numba compiles a
+routine for the type of each argument, so message passing is compiled only for graphs
+with cycles.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spanforest._compiled.cells import FORBIDDEN, NEGLIGIBLE, find_cells
+from spanforest._compiled.coordinates import contract, expand
+from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
+from spanforest._compiled.messages import TRAINING_SWEEPS, tree_reweighted
+
+ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's rise
+EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
+
+
+class Regions(NamedTuple):
+    """Connected regions of a forest in which two labellings differ.
+
+    Each has the number of its topmost label; that entry of the last three fields, each
+    of shape (n_labels,), describes it.
+    """
+
+    number: np.ndarray  # (n_labels,) region of a label, -1 where they agree
+    rise: np.ndarray  # by how much moving a unit of mass raises the score
+    size: np.ndarray  # number of moves
+    room: np.ndarray  # the most mass that can move
+
+
+class Moves(NamedTuple):
+    """Moves of mass between cells of a factor; each field has shape (n_factors,)."""
+
+    source: np.ndarray
+    target: np.ndarray
+    region: np.ndarray
+
+
+class Visit(NamedTuple):
+    """The buffers of a visit."""
+
+    scores: np.ndarray  # (n_cells,) F_i, and then loss + F_i
+    true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
+    marginals: np.ndarray  # (n_cells,)
+    shift: np.ndarray  # (n_cells,) what the marginals gained
+    masked: np.ndarray  # (n_cells,) negative scores, where mass can be taken away
+    cells: np.ndarray  # (n_factors,) the cells of a Frank-Wolfe step
+    best: np.ndarray  # (n_labels,) labelling that gains mass
+    worst: np.ndarray  # (n_labels,) labelling that loses mass
+    walk: Walk
+    regions: Regions
+    moves: Moves
+
+
+@compiled
+def visit_buffers(g):
+    """Return the buffers of a visit."""
+    n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
+    n_factors = g.factor.shape[0]
+    n_labels = g.label.shape[0]
+    return Visit(
+        scores=np.empty(n_cells),
+        true_cells=np.empty(n_factors, dtype=np.int64),
+        marginals=np.empty(n_cells),
+        shift=np.empty(n_cells),
+        masked=np.empty(n_cells),
+        cells=np.empty(n_factors, dtype=np.int64),
+        best=np.zeros(n_labels, dtype=np.int64),
+        worst=np.zeros(n_labels, dtype=np.int64),
+        walk=walk_buffers(g),
+        regions=Regions(
+            number=np.empty(n_labels, dtype=np.int64),
+            rise=np.empty(n_labels),
+            size=np.empty(n_labels),
+            room=np.empty(n_labels),
+        ),
+        moves=Moves(
+            source=np.empty(n_factors, dtype=np.int64),
+            target=np.empty(n_factors, dtype=np.int64),
+            region=np.empty(n_factors, dtype=np.int64),
+        ),
+    )
+
+
+# --- scores and marginals of one example ---------------------------------------------
+
+
+@inlined
+def _pick(scores, cells):
+    """Return the sum of the scores at these cells."""
+    total = 0.0
+    for c in cells:
+        total += scores[c]
+    return total
+
+
+@inlined
+def add_loss(scores, g, true_cells, loss):
+    """Add to the scores of one example the loss of every cell against the true ones.
+
+    First add the loss of a cell that is wrong at both ends, then subtract where an end
+    is right.
+    """
+    worst, joint, first, second = loss
+    factors = g.factor
+    for c in range(scores.shape[0]):
+        scores[c] += worst[c]
+    for f in range(factors.shape[0]):
+        true = true_cells[f]
+        scores[true] -= joint[f]
+        if first[f] == 0.0 and second[f] == 0.0:
+            continue
+        factor = factors[f]
+        start, n_second = factor["offset"], factor["n_second"]
+        column = (true - start) % n_second
+        row = true - column
+        for b in range(n_second):
+            scores[row + b] -= first[f]
+        for c in range(start + column, start + factor["n_cells"], n_second):
+            scores[c] -= second[f]
+
+
+@inlined
+def _is_taught(taught, i, f):
+    """Return whether example i has all labels of factor f."""
+    return taught.shape[0] == 0 or taught[i, f]
+
+
+@inlined
+def _silence(i, problem, values, filler):
+    """Fill the cells of the factors that example i does not teach."""
+    taught, factors = problem.taught, problem.graph.factor
+    for f in range(taught.shape[1]):
+        if not taught[i, f]:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                values[c] = filler
+
+
+@inlined
+def augment_with_loss(i, scores, problem, true_cells):
+    """Add the loss to the scores of example i, F_i; return the score of its labels.
+
+    A factor that it does not teach has neither score nor loss, as if it were absent.
+    There `true_cells` holds an arbitrary cell.
+    """
+    find_cells(problem.graph, problem.Y[i], true_cells)
+    _silence(i, problem, scores, 0.0)
+    true_score = _pick(scores, true_cells)
+    add_loss(scores, problem.graph, true_cells, problem.loss)
+    _silence(i, problem, scores, 0.0)
+    return true_score
+
+
+@inlined
+def _load_marginals(dual_row, problem, true_cells, marginals):
+    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros."""
+    expand(problem.coordinates, dual_row, marginals)
+    for c in range(marginals.shape[0]):
+        marginals[c] = -marginals[c]
+    for c in true_cells:
+        marginals[c] += problem.C
+    largest = 0.0
+    for d in range(dual_row.shape[0]):
+        largest = max(largest, abs(dual_row[d]))
+    for c in range(marginals.shape[0]):
+        if marginals[c] < EMPTY * largest:
+            marginals[c] = 0.0
+
+
+@inlined
+def _store_shift(shift, problem, dual_row, change):
+    """Subtract a change of marginals from dual_row; write into `change` what was added.
+
+    The new marginals themselves are not stored: beside a large C they lose the digits
+    of a small A. A dual variable that returns to zero does so exactly. Otherwise the
+    rounding error would count as mass, and a step can move no more mass than there is.
+    """
+    contract(problem.coordinates, shift, change)
+    for d in range(change.shape[0]):
+        before = dual_row[d]
+        after = before - change[d]
+        if abs(after) < EMPTY * abs(before):
+            after = 0.0
+        dual_row[d] = after
+        change[d] = after - before
+
+
+# --- steps ---------------------------------------------------------------------------
+
+
+@inlined
+def _find_regions(g, C, visit):
+    """Find the regions in which the best and the worst labelling differ.
+
+    Their sums are cleared. The labellings agree about a label that the example lacks:
+    its values tie.
+    """
+    best, worst = visit.best, visit.worst
+    number, rise, size, room = visit.regions
+    roots, branches = g.root, g.branch
+    for s in range(roots.shape[0]):
+        j = roots[s]
+        number[j] = j if best[j] != worst[j] else -1
+        rise[j], size[j], room[j] = 0.0, 0.0, C
+    for e in range(branches.shape[0]):
+        branch = branches[e]
+        j = branch["child"]
+        if best[j] == worst[j]:
+            number[j] = -1
+            continue
+        number[j] = number[branch["parent"]]
+        if number[j] < 0:
+            number[j] = j
+            rise[j], size[j], room[j] = 0.0, 0.0, C
+
+
+@inlined
+def _find_moves(i, problem, visit):
+    """List the moves from the worst to the best labelling, and return how many.
+
+    Also add up the rise and the size of each region, and find its room.
+    """
+    factors, taught = problem.graph.factor, problem.taught
+    scores, marginals = visit.scores, visit.marginals
+    best, worst = visit.best, visit.worst
+    number, rise, size, room = visit.regions
+    sources, targets, region = visit.moves
+    n_moves = 0
+    for f in range(factors.shape[0]):
+        factor = factors[f]
+        first, second = factor["first"], factor["second"]
+        j = number[first]
+        if second >= 0:
+            j = max(j, number[second])  # the same, unless one is -1
+        if j < 0 or not _is_taught(taught, i, f):
+            continue
+        source = factor["offset"] + worst[first]
+        target = factor["offset"] + best[first]
+        if second >= 0:
+            source += worst[first] * (factor["n_second"] - 1) + worst[second]
+            target += best[first] * (factor["n_second"] - 1) + best[second]
+        sources[n_moves], targets[n_moves], region[n_moves] = source, target, j
+        n_moves += 1
+        rise[j] += scores[target] - scores[source]
+        size[j] += 1.0
+        room[j] = min(room[j], marginals[source])
+    return n_moves
+
+
+@inlined
+def _make_moves(n_moves, norm, visit):
+    """Move mass in each region by the length that is best for it."""
+    scores, marginals, shift = visit.scores, visit.marginals, visit.shift
+    _, rise, size, room = visit.regions
+    sources, targets, region = visit.moves
+    for m in range(n_moves):
+        j = region[m]
+        bend = 2.0 * norm * size[j]
+        gain = max(rise[j], 0.0)  # may be negative by rounding
+        length = room[j] if gain >= room[j] * bend else gain / bend
+        shift[targets[m]] += length
+        shift[sources[m]] -= length
+        scores[targets[m]] -= length * norm
+        scores[sources[m]] += length * norm
+        marginals[targets[m]] += length
+        marginals[sources[m]] -= length
+        if marginals[sources[m]] < EMPTY * length:
+            marginals[sources[m]] = 0.0
+
+
+@inlined
+def _pairwise_steps(i, norm, problem, visit):
+    """Improve one example's marginals on a forest; return its best score before.
+
+    Also return whether it moved. `norm` is K_ii. Mass moves from the worst labelling
+    that the marginals allow to the best labelling of all. On a forest the marginals are
+    a mixture containing *every* labelling whose cells are all positive, and remain
+    marginals as long as no cell becomes negative, so no list of label sets is needed
+    (decomposition-invariant pairwise steps, Garber & Meshi 2016). Where the two
+    labellings differ in several regions of the forest, each region moves on its own, on
+    cells of its own: it gets the step length that is best for it, and a cell with
+    little mass holds up its own region only. Scores, marginals and their shift are
+    updated.
+    """
+    g, scores, marginals = problem.graph, visit.scores, visit.marginals
+    masked = visit.masked
+    first_top, first_rise, moved = 0.0, 0.0, False
+    for step in range(problem.max_steps):
+        top = forest_max_sum(scores, g, visit.walk, visit.best)
+        for c in range(scores.shape[0]):
+            masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
+        rise = top + forest_max_sum(masked, g, visit.walk, visit.worst)
+        if step == 0:
+            first_top, first_rise = top, rise
+        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
+            break
+        _find_regions(g, problem.C, visit)
+        _make_moves(_find_moves(i, problem, visit), norm, visit)
+        moved = True
+    return first_top, moved
+
+
+@compiled
+def _frank_wolfe_steps(i, norm, problem, visit, messages):
+    """Improve one example's marginals on any graph; return its bound before.
+
+    Also return whether it moved. These are plain Frank-Wolfe steps towards the
+    labellings that tree-reweighted message passing finds: a mixture of labellings stays
+    one. The gap uses the bound, so it is not too small where a labelling is not
+    optimal.
+    """
+    g, C = problem.graph, problem.C
+    scores, marginals, shift = visit.scores, visit.marginals, visit.shift
+    labels, cells = visit.best, visit.cells
+    first_bound, first_rise, moved = 0.0, 0.0, False
+    messages.sent[:] = 0.0
+    for c in range(shift.shape[0]):
+        shift[c] = marginals[c]
+    for step in range(problem.max_steps):
+        top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels)
+        held, squares = 0.0, 0.0
+        for c in range(scores.shape[0]):
+            held += scores[c] * marginals[c]
+            squares += marginals[c] * marginals[c]
+        rise = C * top - held
+        if step == 0:
+            first_bound, first_rise = bound, rise
+        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * C * (1.0 + abs(top))):
+            break
+        find_cells(g, labels, cells)
+        n_taught = 0
+        for f in range(cells.shape[0]):
+            if _is_taught(problem.taught, i, f):
+                cells[n_taught] = cells[f]
+                n_taught += 1
+        for c in cells[:n_taught]:
+            squares += C * (C - 2.0 * marginals[c])
+        bend = norm * squares
+        length = 1.0 if rise >= bend else rise / bend
+        moved = True
+        for c in range(scores.shape[0]):
+            scores[c] += length * norm * marginals[c]
+            marginals[c] *= 1.0 - length
+        for c in cells[:n_taught]:
+            scores[c] -= length * norm * C
+            marginals[c] += length * C
+    for c in range(shift.shape[0]):
+        shift[c] = marginals[c] - shift[c]
+    return first_bound, moved
+
+
+@inlined
+def visit_example(i, norm, problem, state, visit, messages, change):
+    """Improve row i of dual_coef, given F_i in `visit.scores`; return whether it moved.
+
+    hinge[i] becomes the margin violation before the visit. `change` becomes the change
+    of the row; if there is none, it is left as it was. The scores are overwritten.
+    """
+    scores, true_cells, marginals = visit.scores, visit.true_cells, visit.marginals
+    true_score = augment_with_loss(i, scores, problem, true_cells)
+    _load_marginals(state.dual_coef[i], problem, true_cells, marginals)
+    visit.shift[:] = 0.0
+    if messages is None:
+        _silence(i, problem, marginals, problem.C)  # any cell may be picked there
+        best, moved = _pairwise_steps(i, norm, problem, visit)
+    else:
+        _silence(i, problem, marginals, 0.0)
+        best, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
+    state.hinge[i] = max(best - true_score, 0.0)
+    if moved:
+        _store_shift(visit.shift, problem, state.dual_coef[i], change)
+    return moved
+
+
+# stamp: f9d0263f64582625

@@ -1,0 +1,189 @@
+"""What a model file may hold: trusted names, archives of sane size, sound indices.
+
+Loading trusts nothing else in a file. `spanforest.persistence` reads and writes the
+files and turns the errors of this module into advice.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import deque
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from spanforest._classifier import GraphClassifier
+from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.graphs import LabelGraph
+
+__all__ = [
+    *("TRUSTED", "check_contents", "contents", "largest_size", "name_of"),
+    "unpacked_size",
+]
+# Deflate can turn a kilobyte into a megabyte. Files of `save` stay below both limits.
+EXPANSION = 100
+ALWAYS_ALLOWED = 2**28  # bytes
+
+# Names that a model may hold besides those that skops trusts. Loading may call them
+# with arguments from the file, so they must be classes and pure functions.
+_TRUSTED_NAMES = {
+    "spanforest.mmcrf": "MMCRFClassifier",
+    "spanforest.ensemble": "RandomGraphEnsembleClassifier",
+    "spanforest.tuning._estimator": "RandomGraphEnsembleClassifierCV",
+    "spanforest.calibration": "Calibration",
+    "spanforest._labels": "LabelCoding",
+    "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
+    "spanforest.kernels._registry": "KernelSpec",
+    "spanforest.model_selection": "LabelCardinalityKFold",
+    "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
+    "sklearn.model_selection._split": (
+        "KFold GroupKFold StratifiedKFold RepeatedKFold ShuffleSplit "
+        "StratifiedShuffleSplit LeaveOneOut"
+    ),
+    "spanforest.graphs": (
+        "LabelGraph independent_labels random_pairing random_spanning_tree "
+        "recursive_random_tree uniform_random_tree"
+    ),
+    "spanforest.kernels._functions": "tanimoto_kernel",
+    "spanforest.paper.baselines._adaboost_mh": "AdaBoostMHClassifier",
+    "spanforest.paper.baselines._multitask": "MultiTaskFeatureClassifier",
+    "spanforest.paper.baselines._svm": "BaggedSVMClassifier PerLabelClassifier",
+    "sklearn.metrics.pairwise": (
+        "additive_chi2_kernel chi2_kernel cosine_similarity laplacian_kernel "
+        "linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel"
+    ),
+    "numpy": "dtype",
+    # skops does not trust these, because wrong indices crash the process; here
+    # check_contents checks the indices
+    "scipy.sparse._csc": "csc_array csc_matrix",
+    "scipy.sparse._csr": "csr_array csr_matrix",
+    "sklearn.tree._tree": "Tree",
+}
+TRUSTED = {f"{home}.{n}" for home, ns in _TRUSTED_NAMES.items() for n in ns.split()}
+# Forests pass examples to their trees unchecked, so that checking the trees is no use.
+_FORESTS = {f"sklearn.ensemble._{name}" for name in ("forest", "gb", "iforest")}
+
+
+# --- archives ------------------------------------------------------------------------
+
+
+def largest_size(archive: bytes) -> int:
+    """Return the number of bytes to which an archive may unpack."""
+    return max(ALWAYS_ALLOWED, EXPANSION * len(archive))
+
+
+def unpacked_size(archive: bytes, *, nested: bool = False) -> int:
+    """Return the size that an archive declares; zipfile unpacks no more than that.
+
+    Member names that `save` never writes are refused. A sparse matrix is an archive
+    inside the archive, and is counted if the outer archive is small enough to unpack.
+    """
+    with zipfile.ZipFile(io.BytesIO(archive)) as unpacked:
+        members = unpacked.infolist()
+        names = [member.orig_filename for member in members]
+        for name in names:
+            if not name or name.startswith(".") or set(name) & set("/\\:\0"):
+                raise ValueError(f"a member has the name {name[:80]!r}")
+        if len(set(names)) < len(names):
+            raise ValueError("two members have the same name")
+        n_bytes = sum(member.file_size for member in members)
+        if nested or n_bytes > largest_size(archive):
+            return n_bytes
+        for member in members:
+            with unpacked.open(member) as file:
+                start = file.read(2)
+                if start == b"PK":
+                    n_bytes += unpacked_size(start + file.read(), nested=True)
+    return n_bytes
+
+
+# --- objects of a model --------------------------------------------------------------
+
+
+def contents(model: BaseEstimator) -> Iterator[tuple[str, Any]]:
+    """Yield every object inside a model, with the attributes that lead to it."""
+    queue: deque[tuple[str, Any]] = deque([("", model)])
+    seen: dict[int, Any] = {}  # keeps objects alive, so that no id is used twice
+    while queue:
+        where, item = queue.popleft()
+        if id(item) in seen or item is None or isinstance(item, str | int | float):
+            continue
+        seen[id(item)] = item
+        yield where.removeprefix("."), item
+        if isinstance(item, type | ModuleType | FunctionType):
+            continue
+        if isinstance(item, dict):
+            queue += [(f"{where}[{key!r:.40}]", value) for key, value in item.items()]
+            queue += [(where, key) for key in item]
+        elif isinstance(item, list | tuple | set | frozenset) or (
+            isinstance(item, np.ndarray) and item.dtype.hasobject
+        ):
+            values = item.ravel() if isinstance(item, np.ndarray) else item
+            queue += [(f"{where}[{i}]", value) for i, value in enumerate(values)]
+        attributes = getattr(item, "__dict__", {})
+        queue += [(f"{where}.{name}", value) for name, value in attributes.items()]
+
+
+def name_of(item: Any) -> str:
+    """Return the name in files of a function, of a class, or of an object's class."""
+    named = item if hasattr(item, "__qualname__") else type(item)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def check_contents(model: BaseEstimator) -> None:
+    """Refuse indices that would make compiled code read outside of its arrays."""
+    for where, item in contents(model):
+        if isinstance(item, GraphClassifier):
+            _check_classifier(item)
+        elif isinstance(item, LabelGraph):
+            again = LabelGraph(item.n_labels, item.edges)
+            if again != item or again.n_components != item.n_components:
+                raise ValueError(f"{where} is not a graph")
+        elif sparse.issparse(item):
+            item.check_format(full_check=True)
+        elif isinstance(item, BaseEstimator):
+            if type(item).__module__ in _FORESTS:
+                raise ValueError(f"a {type(item).__name__} cannot be checked")
+            if type(tree := vars(item).get("tree_")).__name__ == "Tree":
+                _check_tree(tree, item.n_features_in_)
+
+
+def _check_classifier(model: GraphClassifier) -> None:
+    if "_coding" not in vars(model):  # not fitted
+        return
+    n_values = model._coding.n_values
+    is_ensemble = isinstance(model, RandomGraphEnsembleClassifier)
+    for member in model.estimators_ if is_ensemble else [model]:
+        fits = np.array_equal(member._coding.n_values, n_values)
+        if not fits or member.graph_.n_labels != len(n_values) or min(n_values) < 1:
+            raise ValueError("its graph and its labels do not fit together")
+    n_cells, n_columns = model._factors.n_cells, model._weights.shape[1]
+    if n_columns != n_cells or model.intercept_.shape != (n_cells,):
+        raise ValueError("its weights and its graph do not fit together")
+
+
+def _check_tree(tree: Any, n_features: int) -> None:
+    """Refuse a tree unless every node but the root is the child of one earlier node.
+
+    `max_depth` must be right too, because scikit-learn sizes arrays by it.
+    """
+    left, right = tree.children_left, tree.children_right
+    inner = np.flatnonzero((left != -1) | (right != -1))
+    children = np.concatenate([left[inner], right[inner]])
+    level, depth = np.zeros(1, dtype=np.intp), 0
+    is_tree = (
+        tree.n_features == n_features
+        and np.all(children > np.tile(inner, 2))
+        and np.all(children < tree.node_count)
+        and len(np.unique(children)) == len(children) == tree.node_count - 1
+        and np.all((tree.feature[inner] >= 0) & (tree.feature[inner] < n_features))
+    )
+    while is_tree and len(level := np.intersect1d(level, inner)):
+        level, depth = np.concatenate([left[level], right[level]]), depth + 1
+    if not is_tree or depth > tree.max_depth:
+        raise ValueError("one of its trees is not a tree")

@@ -1,0 +1,51 @@
+"""Advice in messages of the library, translated into options of the commands.
+
+The library advises those who write Python: parameters to pass, functions to call. Those
+who run a command have options instead. Every message of a command is translated here.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Phrase(NamedTuple):
+    """Advice of the library, and the advice of a command that replaces it."""
+
+    library: str  # a regular expression
+    command: str
+
+
+PHRASES = (
+    Phrase("pass it as data_home or set", "use --data-home DIR, or set"),
+    Phrase(r" Read other data with load_arff or load_npz\.", ""),
+    Phrase(
+        "or read it with load_arff or load_npz",
+        "or pass the file itself as DATA, not its name",
+    ),
+    Phrase(
+        "Pass labels= a Mulan XML file.*",
+        "Use --labels with a Mulan XML file, their names, or first:N or last:N.",
+    ),
+    Phrase(r"Pass separator='\\t'", "Use --format tsv"),
+    Phrase("Pass separator=','", "Use --format csv"),
+    Phrase("Pass separator='[;|]', or write", "Write"),
+    Phrase(r"drop=\['(.+?)'\]", r"--drop \1"),
+    Phrase(
+        "Raise max_iter or tol, lower C,.*",
+        "Raise --max-iter or --tol, lower --C, or scale the data: --scale unit.",
+    ),
+    Phrase("(^|(?<=: ))Value error, ", ""),  # some versions of Typer add it
+)
+
+
+def in_options(text: str) -> str:
+    """Return a message in which the advice names options, not parameters.
+
+    Examples
+    --------
+    >>> in_options("The title is a string. Leave it out: drop=['title'].")
+    'The title is a string. Leave it out: --drop title.'
+    """
+    for phrase in PHRASES:
+        text = re.sub(phrase.library, phrase.command, text, flags=re.DOTALL)
+    return text

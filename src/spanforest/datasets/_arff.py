@@ -1,0 +1,237 @@
+"""Reading data sets from ARFF files: which attributes are labels, and as what numbers.
+
+The format itself is in `_arff_format`.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spanforest.datasets._arff_format import Attribute, Relation, read_arff
+from spanforest.datasets._columns import Columns, whole_labels
+from spanforest.datasets._dataset import Dataset
+from spanforest.datasets._text_files import line_of_example, stem
+
+_WORDS = {"no": 0, "n": 0, "false": 0, "f": 0, "yes": 1, "y": 1, "true": 1, "t": 1}
+
+
+def load_arff(
+    path: str | os.PathLike[str],
+    labels: str | os.PathLike[str] | int | Sequence[str] | None = None,
+    *,
+    drop: str | Iterable[str] = (),
+    encoding: str = "utf-8",
+) -> Dataset:
+    """Read a multilabel data set from an ARFF file.
+
+    Parameters
+    ----------
+    path : path
+        The file; ``.bz2``, ``.gz`` and ``.xz`` are decompressed.
+    labels : path, int, sequence of str or None, default=None
+        Which attributes are labels: the path of a Mulan XML file that names them;
+        their names; or their number, counted from the beginning or, if negative, from
+        the end, without those in `drop`. None stands for the XML file next to `path`
+        (``a.xml`` for ``a.arff.bz2``) or, without one, for MEKA's ``-C`` in the
+        relation's name.
+    drop : str or iterable of str, default=()
+        Names of attributes to leave out, such as identifiers. Strings and dates must
+        be dropped, since they are not numbers.
+    encoding : str, default="utf-8"
+        The encoding of the file.
+
+    Returns
+    -------
+    dataset : Dataset
+        Labels are in the order of `labels`, features in the order of the file. `X` is a
+        CSR array if the file is sparse; missing features are NaN. `Y` holds whole
+        numbers. If some labels are missing, `Y` is of type float and they are NaN;
+        estimators learn from the others. `nominal_features` marks the nominal features
+        with more than two values. The order of their numbers has no meaning; encode
+        them with scikit-learn's ``OneHotEncoder``.
+
+    Raises
+    ------
+    ArffError
+        If the file is not valid ARFF; the message names file and line.
+    ValueError
+        If the labels are not known, or a column cannot be used.
+
+    Notes
+    -----
+    A nominal value becomes a number. If all values of the attribute are whole numbers,
+    they stay as they are. No and yes, or false and true, become 0 and 1. Other values
+    become their positions in the declaration.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spanforest.datasets import load_arff
+    >>> text = '''@relation 'toy: -C 2'
+    ... @attribute rain {no, yes}
+    ... @attribute clouds {0, 1, 2}
+    ... @attribute temperature numeric
+    ... @data
+    ... no, 0, 25
+    ... yes, 2, 12.5
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.arff")
+    ...     _ = path.write_text(text)
+    ...     toy = load_arff(path)
+    >>> toy.label_names, toy.feature_names
+    (('rain', 'clouds'), ('temperature',))
+    >>> toy.Y
+    array([[0, 0],
+           [1, 2]])
+    """
+    relation = read_arff(path, encoding=encoding)
+    path = os.fspath(path)
+    names = [attribute.name for attribute in relation.attributes]
+    kept = Columns(names, path, "attributes").without(drop)
+    label_names = _label_names(labels, relation, kept)
+    are_kept, are_labels = set(kept.names), set(label_names)
+    place = {name: j for j, name in enumerate(names)}
+    features = [place[name] for name in kept.names if name not in are_labels]
+    chosen = [place[name] for name in label_names if name in are_kept]
+    for attribute in (relation.attributes[j] for j in (*features, *chosen)):
+        if attribute.kind in ("string", "date"):
+            raise ValueError(
+                f"{path}: the attribute {attribute.name!r} is a {attribute.kind}, not "
+                f"a number or category. Leave it out: drop=[{attribute.name!r}]."
+            )
+    n_values = [len(relation.attributes[j].values) for j in features]
+    return Dataset(
+        name=stem(path),
+        X=_numbers(relation, features),
+        Y=_label_matrix(relation, chosen, path),
+        feature_names=tuple(names[j] for j in features),
+        label_names=tuple(names[j] for j in chosen),
+        nominal_features=np.array(n_values) > 2,
+    )
+
+
+def whole_numbers(values: Sequence[str]) -> list[int]:
+    """Return the numbers that the values of a nominal attribute stand for.
+
+    Whole numbers stand for themselves, no and yes or false and true for 0 and 1, and
+    other values for their positions.
+    """
+    if all(re.fullmatch(r"[+-]?[0-9]{1,9}", value) for value in values):
+        numbers = [int(value) for value in values]
+        if len(set(numbers)) == len(numbers):  # 1 and 01 are equal numbers
+            return numbers
+    if len(values) <= 2 and all(value.lower() in _WORDS for value in values):
+        numbers = [_WORDS[value.lower()] for value in values]
+        if len(set(numbers)) == len(numbers):
+            return numbers
+    return list(range(len(values)))
+
+
+def _label_names(labels: Any, relation: Relation, kept: Columns) -> list[str]:
+    """Return the names of the labels; see `load_arff`. `kept` are not dropped."""
+    everything = kept._replace(names=[a.name for a in relation.attributes])
+    if labels is None:
+        beside = Path(kept.path).with_name(stem(kept.path) + ".xml")
+        option = re.search(r"-C\s+(-?\d+)", relation.name)
+        # The XML file comes first: a relation keeps its old -C when Weka's filters
+        # have moved the labels.
+        if beside.is_file():
+            labels = beside
+        elif option:
+            labels = everything.choose(int(option[1]))
+        else:
+            raise ValueError(
+                f"{kept.path}: which attributes are labels? There is no {beside.name} "
+                "next to it, and no '-C n' in the relation's name. Pass labels= a "
+                "Mulan XML file, the names, or a number of attributes (negative: the "
+                "last ones)."
+            )
+    if isinstance(labels, str | os.PathLike):
+        labels = _mulan_labels(os.fspath(labels))
+    names = kept.choose(labels)
+    everything.check(names, "labels")
+    return names
+
+
+def _mulan_labels(path: str) -> list[str]:
+    """Return the names in a Mulan XML file; a hierarchy is read from top to bottom."""
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise ValueError(
+            f"{path}, line {error.position[0]}: expected a Mulan XML file, which names "
+            f"the labels; {error}."
+        ) from error
+    elements = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
+    names = [name for e in elements if (name := e.get("name")) is not None]
+    if not names or len(names) < len(elements):
+        raise ValueError(
+            f'{path}: expected elements <label name="..."/>; found {len(elements)} '
+            f"label elements, {len(names)} of them with a name."
+        )
+    return names
+
+
+def _numbers(
+    relation: Relation, columns: list[int]
+) -> NDArray[np.float64] | sparse.csr_array:
+    """Return columns in which nominal codes are replaced by their numbers."""
+    data = relation.data[:, columns]
+    values = [_values_of(relation.attributes[j]) for j in columns]
+    if isinstance(data, np.ndarray):
+        for j, numbers in enumerate(values):
+            if numbers is not None:
+                data[:, j] = _decode(data[:, j], numbers)
+        return data
+
+    # An omitted entry stands for the first value, whatever its number is. Shift that
+    # number to zero, decode the stored entries, and shift back.
+    data = data.tocsc()
+    first = np.zeros(len(columns))
+    for j, numbers in enumerate(values):
+        if numbers is not None:
+            first[j] = numbers[0]
+            stored = slice(data.indptr[j], data.indptr[j + 1])
+            data.data[stored] = _decode(data.data[stored], numbers) - first[j]
+    data = data.tocsr()
+    if first.any():
+        every_row = sparse.csr_array(np.ones((data.shape[0], 1)))
+        data = data + every_row @ sparse.csr_array(first[np.newaxis])
+    data.eliminate_zeros()
+    return data
+
+
+def _values_of(attribute: Attribute) -> NDArray[np.float64] | None:
+    """Return the number of every code; None if each code is its own number."""
+    numbers = whole_numbers(attribute.values)
+    if numbers == list(range(len(numbers))):
+        return None
+    return np.array(numbers, dtype=np.float64)
+
+
+def _decode(
+    codes: NDArray[np.float64], numbers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    known = ~np.isnan(codes)
+    decoded = np.full(codes.shape, np.nan)
+    decoded[known] = numbers[codes[known].astype(int)]
+    return decoded
+
+
+def _label_matrix(relation: Relation, columns: list[int], path: str) -> NDArray[Any]:
+    def place(i: int, j: int) -> str:
+        name = relation.attributes[columns[j]].name
+        line = line_of_example(Path(path), i, header_end="@data")
+        return f"the label {name!r} in {f'line {line}' if line else f'row {i + 1}'}"
+
+    Y = _numbers(relation, columns)
+    return whole_labels(Y if isinstance(Y, np.ndarray) else Y.toarray(), path, place)

@@ -1,0 +1,132 @@
+"""Reading data sets from files in LIBSVM's sparse format."""
+
+import os
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from spanforest._wording import one_line
+from spanforest.datasets._dataset import Dataset
+from spanforest.datasets._text_files import stem
+
+
+def load_libsvm(
+    path: str | os.PathLike[str],
+    *,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+) -> Dataset:
+    r"""Read a multilabel data set from a file in LIBSVM's sparse format.
+
+    A line is an example: the numbers of its labels, separated by commas, and then pairs
+    ``index:value`` of its features that are not zero.
+
+    Parameters
+    ----------
+    path : path
+        The file; ``.gz`` and ``.bz2`` are decompressed.
+    feature_names, label_names : sequence of str, optional
+        The names in the training set, if this is its test set. A test set may lack the
+        last feature or a rare label, and does not always show whether features count
+        from 0 or from 1. Features whose names are no numbers count from 1.
+
+    Returns
+    -------
+    dataset : Dataset
+        `X` is a CSR array. By default the names are the numbers in the file.
+
+    Raises
+    ------
+    ValueError
+        If the file is not in this format, or has more features than there are names.
+
+    Warns
+    -----
+    UserWarning
+        If the file has labels that are not in `label_names`; they are left out.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spanforest.datasets import load_libsvm
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.svm")
+    ...     _ = path.write_text("2,5 1:0.5 3:1\n2 2:4\n")
+    ...     toy = load_libsvm(path)
+    >>> toy.label_names, toy.feature_names
+    (('2', '5'), ('1', '2', '3'))
+    >>> toy.Y
+    array([[1, 1],
+           [1, 0]])
+    """
+    path = os.fspath(path)
+    try:
+        X, label_sets = load_svmlight_file(path, multilabel=True, zero_based=True)
+    except (ValueError, EOFError, zlib.error, OverflowError) as error:
+        raise ValueError(
+            f"{path}: expected lines like '2,5 1:0.5 3:1', the labels of an example "
+            f"and its features; {one_line(error)}."
+        ) from error
+    if feature_names is None:
+        start = int(X.nnz > 0 and X.indices.min() > 0)
+        feature_names = [str(j) for j in range(start, X.shape[1])]
+    Y, names = _indicators(label_sets, label_names, path)
+    return Dataset(
+        name=stem(path),
+        X=_numbered_columns(X, feature_names, path),
+        Y=Y,
+        feature_names=tuple(feature_names),
+        label_names=names,
+    )
+
+
+def _numbered_columns(
+    X: Any, feature_names: Sequence[str], path: str
+) -> sparse.csr_array:
+    """Return the columns of X that have names; columns of X count from 0."""
+    start = 0 if list(feature_names[:1]) == ["0"] else 1
+    stop = start + len(feature_names)
+    outside = X.indices[(X.indices < start) | (X.indices >= stop)]
+    if len(outside):
+        raise ValueError(
+            f"{path}: expected features from {start} to {stop - 1}; found feature "
+            f"{outside[0]}."
+        )
+    X = sparse.csr_array(X)
+    X.resize((X.shape[0], stop))
+    return X[:, start:]
+
+
+def _indicators(
+    label_sets: Sequence[tuple[float, ...]], names: Sequence[str] | None, path: str
+) -> tuple[NDArray[np.int_], tuple[str, ...]]:
+    """Turn sets of label numbers into an indicator matrix with named columns."""
+    numbers = sorted({label for labels in label_sets for label in labels})
+    wrong = [label for label in numbers if label < 0 or label % 1]
+    if wrong:
+        raise ValueError(
+            f"{path}: labels must be whole numbers from 0 on; found {wrong[0]:g}. A "
+            "file with one target, such as -1 and 1, is not a multilabel file."
+        )
+    if names is None:
+        names = [f"{label:.0f}" for label in numbers]
+    column = {name: j for j, name in enumerate(names)}
+    unknown = [f"{label:.0f}" for label in numbers if f"{label:.0f}" not in column]
+    if unknown:
+        warnings.warn(
+            f"{path}: {len(unknown)} labels are not among the expected ones and are "
+            f"left out: {', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}.",
+            stacklevel=3,
+        )
+    Y = np.zeros((len(label_sets), len(column)), dtype=int)
+    for i, labels in enumerate(label_sets):
+        wanted = (f"{label:.0f}" for label in labels)
+        Y[i, [column[name] for name in wanted if name in column]] = 1
+    return Y, tuple(names)

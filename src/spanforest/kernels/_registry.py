@@ -1,0 +1,332 @@
+"""Kernels by name, and a kernel with its parameters fixed.
+
+To add a kernel by name, add an entry to `KERNELS`. The command line lists the names
+again, without importing this module; a test compares the two lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics.pairwise import (
+    check_pairwise_arrays,
+    linear_kernel,
+    polynomial_kernel,
+)
+
+from spanforest.kernels._arrays import (
+    FloatArray,
+    as_float,
+    first_not_finite,
+    is_zero,
+    largest_entry,
+    n_rows_of,
+    squared_norms,
+)
+from spanforest.kernels._functions import (
+    cosine_kernel,
+    gaussian_kernel,
+    length_gamma,
+    median_gamma,
+    tanimoto_kernel,
+)
+from spanforest.kernels._matrices import check_square
+
+_CALLABLE_BLOCK = 32  # rows per call when only a callable kernel's diagonal is wanted
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel function with its parameters fixed.
+
+    =============  =======================================================
+    name           k(x, y)
+    =============  =======================================================
+    "linear"       ⟨x, y⟩
+    "poly"         (gamma ⟨x, y⟩ + coef0)^degree
+    "rbf"          exp(-gamma ‖x - y‖²)
+    "cosine"       ⟨x, y⟩ / (‖x‖ ‖y‖), or 0 if either vector is zero
+    "tanimoto"     see `tanimoto_kernel`
+    "precomputed"  the kernel matrix itself is given in place of `X`
+    a callable     `name(X, Y, **kernel_params)`, on two whole matrices
+    =============  =======================================================
+
+    Parameters
+    ----------
+    name : str or callable, default="linear"
+        A name of the table, or a function of two matrices that returns their
+        (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may depend on the
+        two examples i and j only.
+    gamma : float, optional
+        Scale of "poly" and "rbf", positive. By default it is derived from the training
+        examples, which are those of the columns: `median_gamma` for "rbf",
+        1 / n_features for "poly".
+    degree : int, default=3
+        Degree of "poly", positive.
+    coef0 : float, default=1
+        Constant of "poly"; not negative, or the kernel would be indefinite.
+    kernel_params : mapping, optional
+        Keyword arguments for a callable. The named kernels take none.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or a parameter that the kernel uses is out of range.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import KernelSpec
+    >>> spec = KernelSpec("poly", gamma=1, degree=2)
+    >>> spec.matrix([[1.0, 0.0], [1.0, 1.0]])
+    array([[4., 4.],
+           [4., 9.]])
+    >>> spec.diagonal([[1.0, 0.0], [1.0, 1.0]])
+    array([4., 9.])
+    """
+
+    name: str | Callable[..., Any] = "linear"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1
+    kernel_params: Mapping[str, Any] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        if callable(self.name):
+            # a copy: the caller's dict may change between fit and predict
+            object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))
+            return
+        names = sorted([*KERNELS, "precomputed"])
+        if not isinstance(self.name, str) or self.name not in names:
+            raise ValueError(
+                f"Unknown kernel {self.name!r}. Pass one of "
+                f"{', '.join(map(repr, names))}, or a callable."
+            )
+        if self.kernel_params:
+            raise ValueError(
+                f"kernel_params are arguments of a callable kernel, but the kernel is "
+                f"{self.name!r}, which takes none; got {dict(self.kernel_params)!r}. "
+                "Set gamma, degree and coef0 as parameters of their own."
+            )
+        if self.name in KERNELS:
+            for check in KERNELS[self.name].checks:
+                check(self)
+
+    @property
+    def has_gamma(self) -> bool:
+        """Whether the kernel has a scale.
+
+        Examples
+        --------
+        >>> KernelSpec("rbf").has_gamma, KernelSpec("cosine").has_gamma
+        (True, False)
+        """
+        return self._scale is not None
+
+    @property
+    def _scale(self) -> Scale | None:
+        return KERNELS[self.name].scale if self.name in KERNELS else None
+
+    def with_gamma(self, X: Any) -> KernelSpec:
+        """Return the kernel with the gamma that it has on training examples `X`.
+
+        That is a number if the kernel has a scale, and None otherwise.
+        """
+        if self._scale is None:
+            return replace(self, gamma=None)
+        if self.gamma is not None:
+            return self
+        return replace(self, gamma=self._scale.default(X))
+
+    def unit_gamma(self, X: Any) -> float:
+        """Return the gamma at which a typical size of the examples `X` becomes 1.
+
+        For "rbf" that is the median squared distance between two of them, for "poly"
+        their mean squared length.
+
+        Examples
+        --------
+        >>> KernelSpec("rbf").unit_gamma(np.array([[1.0, 5.0], [3.0, 9.0]]))
+        0.05
+        """
+        if self._scale is None:
+            raise ValueError(f"the kernel {self.name!r} has no gamma.")
+        return self._scale.unit(X)
+
+    def matrix(self, X: Any, Y: Any = None) -> FloatArray:
+        """Return the kernel values between all rows of `X` and all rows of `Y`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples_X, n_features)
+            The examples of the rows; if precomputed, the kernel matrix itself.
+        Y : array-like or CSR matrix of shape (n_samples_Y, n_features), optional
+            The examples of the columns; `X` if not given. Not used if precomputed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples_Y)
+            The kernel matrix, dense. A precomputed matrix is not copied if it holds
+            float32 or float64 already.
+
+        Raises
+        ------
+        ValueError
+            If a value is not a finite number, or a callable returns another shape.
+        """
+        if callable(self.name):
+            return self._call(self.name, X, X if Y is None else Y)
+        if self.name == "precomputed":
+            return as_float(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
+            K = KERNELS[self.name].matrix(self, X, Y)
+        if not np.isfinite(largest_entry(K)):
+            raise ValueError(
+                f"The kernel {self.name!r} must have finite values; "
+                f"{first_not_finite(K)}. Scale the features, for example with "
+                f"sklearn.preprocessing.StandardScaler{self._other_remedies}."
+            )
+        return K
+
+    def diagonal(self, X: Any) -> FloatArray:
+        """Return the kernel value k(x, x) of every row of `X`, without the matrix.
+
+        A callable is evaluated on small blocks of rows. A precomputed `X` must be
+        square: the kernel values of new examples with themselves are not in it.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples; if precomputed, their (n_samples, n_samples) kernel matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The diagonal of `matrix(X)`, up to rounding.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is precomputed and `X` is not square.
+        """
+        if callable(self.name):
+            return self._call_diagonal(self.name, X)
+        if self.name == "precomputed":
+            K = as_float(X)
+            check_square(K, "a precomputed kernel matrix")
+            return K.diagonal().copy()
+        X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
+        return KERNELS[self.name].diagonal(self, X)
+
+    @property
+    def _other_remedies(self) -> str:
+        if self.name == "poly":
+            return f", or lower the degree ({self.degree}) or gamma"
+        return ", or lower gamma" if self.has_gamma else ""
+
+    def _call(self, kernel: Callable[..., Any], X: Any, Y: Any) -> FloatArray:
+        """Return a callable kernel's matrix, checked, in the precision of its input."""
+        K = as_float(kernel(X, Y, **(self.kernel_params or {})))
+        expected = (n_rows_of(X), n_rows_of(Y))
+        if K.shape != expected:
+            raise ValueError(
+                "The callable kernel must return one value per pair of rows, an array "
+                f"of shape {expected}; it returned shape {K.shape}. It is called with "
+                "two whole matrices, not with two rows."
+            )
+        if not np.isfinite(largest_entry(K)):
+            raise ValueError(
+                f"The callable kernel must return finite numbers; "
+                f"{first_not_finite(K)}. Check it on the two examples concerned."
+            )
+        single = all(getattr(Z, "dtype", None) == np.float32 for Z in (X, Y))
+        return K.astype(np.float32 if single else np.float64, copy=False)
+
+    def _call_diagonal(self, kernel: Callable[..., Any], X: Any) -> FloatArray:
+        starts = range(0, n_rows_of(X), _CALLABLE_BLOCK)
+        blocks = [X[start : start + _CALLABLE_BLOCK] for start in starts]
+        return np.concatenate([self._call(kernel, b, b).diagonal() for b in blocks])
+
+
+class Scale(NamedTuple):
+    """How a kernel's gamma is derived from training examples."""
+
+    default: Callable[[Any], float]  # if the user gives none
+    unit: Callable[[Any], float]  # at which a typical size of the examples becomes 1
+
+
+class Kernel(NamedTuple):
+    """A kernel that has a name. Its functions take a `KernelSpec` first."""
+
+    matrix: Callable[[KernelSpec, Any, Any], FloatArray]
+    diagonal: Callable[[KernelSpec, Any], FloatArray]
+    scale: Scale | None = None  # None if gamma is not used
+    checks: tuple[Callable[[KernelSpec], None], ...] = ()
+
+
+def _check_gamma(spec: KernelSpec) -> None:
+    gamma = spec.gamma
+    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+        raise ValueError(
+            "gamma must be a positive number, or None for one that is derived from the "
+            f"training examples; got {gamma!r}."
+        )
+
+
+def _check_polynomial(spec: KernelSpec) -> None:
+    if not (isinstance(spec.degree, Integral) and spec.degree >= 1):
+        raise ValueError(f"degree must be a positive integer; got {spec.degree!r}.")
+    if not (isinstance(spec.coef0, Real) and 0 <= spec.coef0 < np.inf):
+        raise ValueError(
+            "coef0 must be a number >= 0, or the polynomial kernel is not a kernel "
+            f"(positive semidefinite); got {spec.coef0!r}."
+        )
+
+
+def _one_over_n_features(X: Any) -> float:
+    return 1.0 / np.shape(X)[1]
+
+
+def _ones(spec: KernelSpec, X: Any) -> FloatArray:
+    return np.ones(X.shape[0], dtype=X.dtype)
+
+
+def _polynomial_diagonal(spec: KernelSpec, X: Any) -> FloatArray:
+    gamma = _one_over_n_features(X) if spec.gamma is None else spec.gamma
+    # float(): a NumPy scalar would turn float32 into float64
+    base = float(gamma) * squared_norms(X) + float(spec.coef0)
+    return base**spec.degree
+
+
+KERNELS: dict[str, Kernel] = {
+    "cosine": Kernel(
+        matrix=lambda spec, X, Y: cosine_kernel(X, Y),
+        diagonal=lambda spec, X: (~is_zero(X)).astype(X.dtype),
+    ),
+    "linear": Kernel(
+        matrix=lambda spec, X, Y: linear_kernel(X, Y),
+        diagonal=lambda spec, X: squared_norms(X),
+    ),
+    "poly": Kernel(
+        matrix=lambda spec, X, Y: polynomial_kernel(
+            X, Y, gamma=spec.gamma, degree=spec.degree, coef0=spec.coef0
+        ),
+        diagonal=_polynomial_diagonal,
+        scale=Scale(default=_one_over_n_features, unit=length_gamma),
+        checks=(_check_gamma, _check_polynomial),
+    ),
+    "rbf": Kernel(
+        matrix=lambda spec, X, Y: gaussian_kernel(
+            X, Y, spec.with_gamma(X if Y is None else Y).gamma or 1.0
+        ),
+        diagonal=_ones,
+        scale=Scale(default=median_gamma, unit=median_gamma),
+        checks=(_check_gamma,),
+    ),
+    "tanimoto": Kernel(matrix=lambda spec, X, Y: tanimoto_kernel(X, Y), diagonal=_ones),
+}
+
+KERNEL_NAMES = tuple(sorted([*KERNELS, "precomputed"]))

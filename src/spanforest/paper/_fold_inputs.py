@@ -1,0 +1,243 @@
+"""The inputs of a method on one fold: kernel matrices, features and labels.
+
+Whatever learns from data (scaling, TF-IDF) is fitted to the training set alone.
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    StandardScaler,
+)
+
+from spanforest.datasets import Dataset
+from spanforest.kernels import tanimoto_kernel
+
+_N_BASIS = 300  # number of examples on which a kernel is projected
+
+
+class TrainTest(NamedTuple):
+    """One kind of input, for the training set and for the test set."""
+
+    train: Any
+    test: Any
+
+
+class _Stacked(NamedTuple):
+    width: float | None
+    values: NDArray[np.float64]
+
+
+class Fold:
+    """A training set and a test set, prepared for any method.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Features or a kernel matrix, and labels.
+    train, test : ndarray of int
+        Rows of the training set and of the test set.
+    scaling : {"unit", "standard"}, default="unit"
+        Whether to scale features that are not words to [0, 1], as in the paper, or to
+        mean 0 and variance 1.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+        scaling: str = "unit",
+    ):
+        self._dataset = dataset
+        self._train, self._test = train, test
+        self._scaling = scaling
+        self.Y = TrainTest(dataset.Y[train], dataset.Y[test])
+        self.label_names = dataset.label_names
+        self._stacked: _Stacked | None = None
+
+    def inner_fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> "Fold":
+        """Split the training set again; `train` and `test` are positions in it."""
+        rows = self._train
+        return Fold(self._dataset, rows[train], rows[test], self._scaling)
+
+    @cached_property
+    def features(self) -> TrainTest:
+        """Scaled features, or the rows of the kernel matrix if there are none."""
+        X = self._dataset.X
+        if X is None:
+            return self.kernel()
+        scaler = _scaler(self._dataset, self._scaling).fit(X[self._train])
+        return TrainTest(
+            scaler.transform(X[self._train]), scaler.transform(X[self._test])
+        )
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the kernel is the inner product of features."""
+        return self._dataset.X is not None and self._dataset.kernel == "linear"
+
+    @cached_property
+    def unit_features(self) -> TrainTest:
+        """Features scaled to unit length; `kernel()` has their inner products."""
+        normalizer = Normalizer()
+        return TrainTest(*(normalizer.transform(X) for X in self.features))
+
+    def kernel(self, width: float | None = None) -> TrainTest:
+        """Return kernel matrices with a unit diagonal: train x train and test x train.
+
+        One exception: if scaling makes all features of an example zero, its diagonal
+        entry in a linear kernel is zero too.
+
+        Parameters
+        ----------
+        width : float, optional
+            None for the data set's own kernel: linear, Tanimoto, or the given matrix.
+            Otherwise a Gaussian of its distances: squared distances are divided by half
+            their mean over the training set, times `width`.
+        """
+        if width is None:
+            return self._own_kernel
+        distances = self._distances
+        scale = width * distances.train.mean() / 2 or 1.0
+        return TrainTest(*(np.exp(-D / scale) for D in distances))
+
+    def stacked_kernel(self, width: float | None) -> NDArray[np.float64]:
+        """Return the kernel of all examples with the training set, which comes first.
+
+        Only the matrix of the last width is kept: a search goes from width to width.
+        """
+        if self._stacked is None or self._stacked.width != width:
+            self._stacked = None  # free the last matrix before making another
+            self._stacked = _Stacked(width, np.vstack(self.kernel(width)))
+        return self._stacked.values
+
+    @property
+    def numbers(self) -> TrainTest:
+        """Numbers of the examples, for a `FoldKernel`; the training set comes first."""
+        n_train = len(self._train)
+        everyone = np.arange(n_train + len(self._test), dtype=np.float64)[:, None]
+        return TrainTest(everyone[:n_train], everyone[n_train:])
+
+    def explicit_features(self, width: float | None = None) -> TrainTest:
+        """Return features whose inner products are a kernel, for methods without one.
+
+        Parameters
+        ----------
+        width : float, optional
+            As for `kernel`. A linear kernel gives `unit_features`. Any other kernel is
+            projected on 300 training examples (Nystroem's method), which is exact if
+            there are no more than these.
+        """
+        if width is None and self.is_linear:
+            return self.unit_features
+        kernel = self.kernel(width)
+        n_train = len(kernel.train)
+        drawn = np.random.default_rng(0).permutation(n_train)
+        basis = np.sort(drawn[:_N_BASIS])
+        # not scikit-learn's Nystroem: it takes a kernel matrix only with all examples
+        values, vectors = np.linalg.eigh(kernel.train[np.ix_(basis, basis)])
+        kept = values > 1e-10 * values[-1]  # the others are noise
+        projection = vectors[:, kept] / np.sqrt(values[kept])
+        return TrainTest(*(K[:, basis] @ projection for K in kernel))
+
+    @cached_property
+    def _own_kernel(self) -> TrainTest:
+        if self._dataset.K is not None:
+            K = self._dataset.K
+            lengths = np.sqrt(np.diagonal(K))
+            K = K / np.outer(lengths, lengths)
+            rows_of_both = (self._train, self._test)
+            return TrainTest(*(K[np.ix_(rows, self._train)] for rows in rows_of_both))
+        if self._dataset.kernel == "tanimoto":
+            bits = self.features
+            return TrainTest(*(tanimoto_kernel(X, bits.train) for X in bits))
+        return _products(self.unit_features)
+
+    @cached_property
+    def _distances(self) -> TrainTest:
+        """Squared distances; between standardised features, not between unit ones."""
+        if not self.is_linear or self._dataset.is_text:
+            return TrainTest(*(np.maximum(2.0 - 2.0 * K, 0.0) for K in self.kernel()))
+        lengths = [_squares(X) for X in self.features]
+        return TrainTest(
+            *(
+                np.maximum(length[:, None] + lengths[0] - 2.0 * product, 0.0)
+                for length, product in zip(
+                    lengths, _products(self.features), strict=True
+                )
+            )
+        )
+
+
+class FoldKernel:
+    """A kernel of a fold as a function of the numbers of examples.
+
+    A classifier that computes its kernels itself can so use any kernel of a fold.
+
+    Parameters
+    ----------
+    fold : Fold
+        The fold of the examples. It computes the kernel when it is first needed.
+    width : float or None
+        As for `Fold.kernel`.
+    """
+
+    def __init__(self, fold: Fold, width: float | None):
+        self.width = width
+        self._fold = fold
+
+    def __call__(self, some: NDArray, training: NDArray) -> NDArray[np.float64]:
+        """Return the kernel of some examples with some of the training set."""
+        rows, columns = (X[:, 0].astype(np.intp) for X in (some, training))
+        return self._fold.stacked_kernel(self.width)[np.ix_(rows, columns)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "FoldKernel":
+        return self  # clones of a classifier share the data, which do not change
+
+
+def _scaler(dataset: Dataset, scaling: str) -> Any:
+    """Set up the scaler for the features of a data set."""
+    if dataset.kernel == "tanimoto":  # bits
+        return FunctionTransformer()
+    if dataset.is_text:
+        return TfidfTransformer()
+    if sparse.issparse(dataset.X):
+        return MaxAbsScaler()  # keeps zeros
+    if scaling == "standard":
+        return StandardScaler()
+    return _UnitScaler()
+
+
+class _UnitScaler(MinMaxScaler):
+    """Scale features to [0, 1]; a constant feature becomes 1, unless it is 0.
+
+    The third coordinate of the Circle data is constant, gives a linear model its
+    intercept, and must survive. A feature that is 0 in all training examples stays 0.
+    """
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Scale the features."""
+        scaled = super().transform(X)
+        constant = self.data_range_ == 0
+        scaled[:, constant] = self.data_min_[constant] != 0
+        return scaled
+
+
+def _products(features: TrainTest) -> TrainTest:
+    """Return the inner products with the training set as dense matrices."""
+    products = (X @ features.train.T for X in features)
+    return TrainTest(*(P.toarray() if sparse.issparse(P) else P for P in products))
+
+
+def _squares(X: Any) -> NDArray[np.float64]:
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    return np.asarray(squares.sum(axis=1)).ravel()

@@ -1,0 +1,60 @@
+"""How tables and figures name and order data sets, methods and measures."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from spanforest.metrics import MEASURES
+from spanforest.paper._published import DATASETS
+
+_METHOD_TITLES = {
+    "svm": "SVM",
+    "bagging": "Bagging",
+    "adaboost": "AdaBoost",
+    "mtl": "MTL",
+    "mmcrf": "MMCRF",
+    "mve": "MVE",
+    "amm": "AMM",
+    "mam": "MAM",
+    "selftuned": "MAM, self-tuned",
+    "ecc": "Classifier chains",
+    "forest": "Random forest",
+    "logistic": "Logistic regression",
+    "boomer": "BOOMER",
+    "mlknn": "MLkNN",
+}
+METHODS = tuple(_METHOD_TITLES)
+
+TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        **{name: measure.title for name, measure in MEASURES.items()},
+        **_METHOD_TITLES,
+        **{name: name.capitalize() for name in DATASETS},
+        "nci60": "NCI60",
+    }
+)
+
+
+def display_name(key: str) -> str:
+    """Return the name of a data set, method or measure as tables and figures show it.
+
+    Examples
+    --------
+    >>> from spanforest.paper import display_name
+    >>> display_name("mlknn"), display_name("cal500"), display_name("my_data")
+    ('MLkNN', 'Cal500', 'my_data')
+    """
+    return TITLES.get(key, key)
+
+
+def in_order(names: Iterable[str], order: Iterable[str]) -> tuple[str, ...]:
+    """Return the different names: those of `order` first, then the others sorted.
+
+    Examples
+    --------
+    >>> from spanforest.paper import METHODS, in_order
+    >>> in_order(["other", "mam", "svm", "mam"], METHODS)
+    ('svm', 'mam', 'other')
+    """
+    distinct = set(names)
+    known = tuple(name for name in order if name in distinct)
+    return (*known, *sorted(distinct.difference(known)))

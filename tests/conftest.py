@@ -1,0 +1,102 @@
+"""Fixtures that several test files share: commands, and files to run them on."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from songs import (
+    FEW,
+    RAW,
+    frame_of,
+    make_songs,
+)
+
+from spanforest.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with songs to train on, to test on, and without labels."""
+    monkeypatch.chdir(tmp_path)
+    frame_of(*make_songs(40, 0)).to_csv("songs.csv", index=False)
+    frame_of(*make_songs(20, 1)).to_csv("test_songs.csv", index=False)
+    new = frame_of(*make_songs(20, 1))[["length", "tempo", "loudness"]]
+    new.insert(0, "title", "a, b")
+    new.to_csv("new_songs.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def model_bytes(tmp_path_factory):
+    """The bytes of a model file, trained once."""
+    path = tmp_path_factory.mktemp("model")
+    frame_of(*make_songs(40, 0)).to_csv(path / "songs.csv", index=False)
+    args = ["train", str(path / "songs.csv"), "--labels", "last:3", *FEW, *RAW]
+    assert main([*args, "-o", str(path / "songs.spanforest")]) == 0
+    return (path / "songs.spanforest").read_bytes()
+
+
+@pytest.fixture
+def songs(folder, model_bytes):
+    """The same folder, with a model that was trained on the songs."""
+    (folder / "songs.spanforest").write_bytes(model_bytes)
+    return folder
+
+
+@pytest.fixture
+def ok(capsys):
+    """Run a command that must succeed, and return what it printed."""
+
+    def run(*args):
+        code = main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        assert (code, err) == (0, ""), err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def warns(capsys):
+    """Run a command that must succeed with a warning, and return what it printed."""
+
+    def run(message, *args):
+        code = main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        assert message in err
+        assert all("spanforest: warning: " in line for line in err.splitlines())
+        return out
+
+    return run
+
+
+@pytest.fixture
+def fails(capsys):
+    """Run a command that must fail, and return its one line on stderr."""
+
+    def run(*args, code=1):
+        assert main([str(arg) for arg in args]) == code
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("spanforest")
+        assert err.count("\n") == 1, err
+        return err
+
+    return run
+
+
+@pytest.fixture
+def spanforest():
+    """Run the command as a process of its own."""
+
+    def run(*args, **env):
+        return subprocess.run(
+            [sys.executable, "-m", "spanforest", *args],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **env},
+        )
+
+    return run

@@ -1,0 +1,74 @@
+"""Small data sets and classifiers that several test files share."""
+
+import numpy as np
+import pandas as pd
+from numpy.testing import assert_array_equal
+
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 4))
+rule, noise = X @ rng.normal(size=(4, 4)), rng.normal(size=(60, 4))
+X_new = rng.normal(size=(25, 4))
+X_bits = (X > 0).astype(float)
+X_new_bits = (X_new > 0).astype(float)
+
+Y = (rule + 0.3 * noise > 0).astype(int)
+NOISY_Y = (rule + 0.8 * noise > 0.2).astype(int)
+WORDS = np.array(["no", "yes"])[Y]
+GRADES = np.column_stack([np.digitize(X[:, 0], [-0.5, 0.5]), np.digitize(X[:, 1], [0])])
+
+TRIANGLE = [(0, 1), (1, 2), (0, 2)]
+CLASSIFIERS = ["one graph", "ensemble"]
+
+
+def new_classifier(kind):
+    """Return an unfitted classifier that converges on the data above."""
+    if kind == "one graph":
+        return MMCRFClassifier(max_iter=1000, random_state=0)
+    return RandomGraphEnsembleClassifier(n_estimators=3, max_iter=1000, random_state=0)
+
+
+def names(array):
+    """Return the array as a data frame whose columns have names."""
+    return pd.DataFrame(array, columns=[f"label {j}" for j in range(array.shape[1])])
+
+
+def weights(fitted):
+    return fitted.coef_ if hasattr(fitted, "coef_") else fitted.dual_coef_
+
+
+def assert_same_model(one, other):
+    assert_array_equal(weights(one), weights(other))
+    assert_array_equal(one.intercept_, other.intercept_)
+    assert_array_equal(one.dual_objective_, other.dual_objective_)
+
+
+def assert_same_problem(one, other):
+    """The optimum lies in both certified intervals, here one thousandth wide.
+
+    Rounding breaks ties between equally violating label sets, so that two forms of
+    one problem may take different ways to it.
+    """
+    lower = np.maximum(one.dual_objective_, other.dual_objective_)
+    upper = np.minimum(
+        one.dual_objective_ + one.duality_gap_,
+        other.dual_objective_ + other.duality_gap_,
+    )
+    assert np.all(lower <= upper * (1 + 1e-9))
+    assert np.all(one.duality_gap_ <= 1e-3 * one.dual_objective_)
+
+
+def largest_distance(one, other):
+    """How far apart two solutions of one problem can be, by strong convexity."""
+    return np.mean(np.sqrt(2 * one.duality_gap_) + np.sqrt(2 * other.duality_gap_))
+
+
+def draw_examples(seed, n_samples, n_features, dtype=np.float64):
+    """Return small numbers with many zeros, a zero row and a repeated row."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-8, 9, size=(n_samples, n_features)) / 4
+    X[rng.random(X.shape) < 0.4] = 0
+    X[0] = 0
+    X[-1] = X[n_samples // 2]
+    return X.astype(dtype)

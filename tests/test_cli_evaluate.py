@@ -1,0 +1,172 @@
+"""The command evaluate: its measures, and the labels it compares."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import precision_recall_fscore_support
+from songs import (
+    FEATURES,
+    FEW,
+    LABELS,
+    RAW,
+    frame_of,
+    make_songs,
+    predictions,
+    reference,
+    write_data,
+)
+
+from spanforest.cli import main
+from spanforest.metrics import microlabel_accuracy, microlabel_f1, multilabel_accuracy
+
+pytest.importorskip("typer")
+pytest.importorskip("skops")
+pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+
+def test_evaluate_gives_the_measures_of_the_library(ok, songs):
+    Path("songs.csv").rename("test_songs.csv")  # where every label is predicted
+    X, Y = make_songs(40, 0)
+    expected = reference().predict(X)
+    text = ok("evaluate", "songs.spanforest", "test_songs.csv", "--per-label", "--json")
+    facts = json.loads(text)
+    assert facts["n_samples"] == 40
+    for measure in (microlabel_accuracy, multilabel_accuracy, microlabel_f1):
+        assert facts[measure.__name__] == measure(Y, expected)
+    scores = precision_recall_fscore_support(Y, expected, average=None)
+    for name, values in zip(
+        ("precision", "recall", "f1", "n_true"), scores, strict=True
+    ):
+        assert_allclose([label[name] for label in facts["labels"]], values)
+    n_predicted = [label["n_predicted"] for label in facts["labels"]]
+    assert n_predicted == expected.sum(axis=0).tolist()
+    shown = ok("evaluate", "songs.spanforest", "test_songs.csv", "--per-label")
+    assert f"{100 * facts['multilabel_accuracy']:.2f} %" in shown
+    assert all(name in shown for name in LABELS)
+
+
+def test_a_label_that_never_occurs_has_no_recall(ok, folder):
+    X, Y = make_songs(40, 0)
+    Y[:, 0] = 0
+    frame_of(X, Y).to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, "-o", "m")
+    facts = json.loads(ok("evaluate", "m", "a.csv", "--per-label", "--json"))
+    first = facts["labels"][0]
+    assert (first["n_true"], first["accuracy"], first["recall"]) == (0, 1, None)
+    assert facts["microlabel_f1"] == microlabel_f1(Y, predictions(ok, "m", "a.csv"))
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), (1, 2), ("absent", "present")])
+def test_f1_counts_the_higher_of_two_values(ok, folder, words):
+    X, Y = make_songs(40, 0)
+    np.savez("bits.npz", X=X, Y=Y)
+    frame_of(X, np.array(words, dtype=object)[Y]).to_csv("words.csv", index=False)
+    ok("train", "bits.npz", *FEW, "-o", "bits")
+    ok("train", "words.csv", "--labels", "last:3", *FEW, "-o", "words")
+    bits = json.loads(ok("evaluate", "bits", "bits.npz", "--json"))
+    assert json.loads(ok("evaluate", "words", "words.csv", "--json")) == bits
+
+
+def test_a_label_with_three_values_hides_no_measure_of_the_others(ok, folder):
+    X, Y = make_songs(40, 0)
+    Y[:, 1] = np.digitize(X[:, 0], [-0.5, 0.5])
+    frame_of(X, Y).to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, *RAW, "-o", "m")
+    actual = json.loads(ok("evaluate", "m", "a.csv", "--per-label", "--json"))
+    assert actual["microlabel_f1"] is None
+    first, wide, last = actual["labels"]
+    assert wide["f1"] is wide["n_true"] is None
+    assert wide["accuracy"] > 0.5
+    predicted = predictions(ok, "m", "a.csv").to_numpy()
+    for j, label in ((0, first), (2, last)):
+        expected = precision_recall_fscore_support(
+            Y[:, j], predicted[:, j], average="binary"
+        )[:3]
+        assert_allclose([label[k] for k in ("precision", "recall", "f1")], expected)
+        assert label["n_true"] == Y[:, j].sum()
+
+
+def test_evaluate_refuses_missing_labels_and_says_where(ok, fails, songs):
+    X, Y = make_songs(20, 1)
+    Y = Y.astype(object)
+    Y[4, 1] = Y[7, 0] = None
+    write_data("gaps.csv", X, Y)
+    message = fails("evaluate", "songs.spanforest", "gaps.csv")
+    assert "2 of 20 examples lack some, the first: 'sad' of row 5 (line 6)" in message
+    ok("predict", "songs.spanforest", "gaps.csv")  # which needs no labels
+    frame = pd.read_csv("test_songs.csv").assign(other=None)  # not of the model
+    frame.to_csv("more.csv", index=False)
+    ok("evaluate", "songs.spanforest", "more.csv")
+
+
+def renamed_npz(name, X, Y, **names):
+    np.savez(name, X=X, Y=Y, feature_names=FEATURES, **names)
+
+
+def test_labels_of_other_names_are_refused_by_evaluate(fails, songs):
+    X, Y = make_songs(20, 1)
+    renamed_npz("a.npz", X, Y, label_names=["happy", "grief", "joy"])
+    message = fails("evaluate", "songs.spanforest", "a.npz")
+    assert "a.npz: its labels are not those of the model" in message
+    assert "missing: 'sad', 'calm'; not in the model: 'grief', 'joy'" in message
+    frame = frame_of(X, Y).rename(columns={"happy": "grief"})
+    frame.to_csv("b.csv", index=False)
+    message = fails("evaluate", "songs.spanforest", "b.csv", "--labels", "last:3")
+    assert "missing: 'happy'; not in the model: 'grief'" in message
+    write_data("c.arff", X, Y)
+    text = Path("c.arff").read_text().replace("happy", "joy").replace("sad", "grief")
+    Path("c.arff").write_text(text)
+    message = fails("evaluate", "songs.spanforest", "c.arff")
+    assert "missing: 'happy', 'sad'" in message
+
+
+def test_reordered_labels_are_put_into_the_order_of_the_model(ok, songs):
+    X, Y = make_songs(20, 1)
+    renamed_npz("a.npz", X, Y[:, [2, 0, 1]], label_names=["calm", "happy", "sad"])
+    expected = ok("evaluate", "songs.spanforest", "test_songs.csv", "--per-label")
+    assert ok("evaluate", "songs.spanforest", "a.npz", "--per-label") == expected
+
+
+def test_labels_without_names_are_matched_by_position_if_their_number_agrees(
+    ok, warns, fails, songs
+):
+    X, Y = make_songs(20, 1)
+    renamed_npz("a.npz", X, Y)
+    expected = ok("evaluate", "songs.spanforest", "test_songs.csv")
+    message = "a.npz: labels are matched with those of the model by position"
+    assert warns(message, "evaluate", "songs.spanforest", "a.npz") == expected
+    renamed_npz("b.npz", X, Y[:, :2])
+    assert "has 3 labels; found 2" in fails("evaluate", "songs.spanforest", "b.npz")
+
+
+def test_labels_that_the_model_was_not_trained_on_are_left_out_with_a_warning(
+    ok, capsys, songs
+):
+    X, Y = make_songs(20, 1)
+    names = ["other", *LABELS]
+    renamed_npz("a.npz", X, np.column_stack([Y[:, 0], Y]), label_names=names)
+    expected = ok("evaluate", "songs.spanforest", "test_songs.csv")
+    assert main(["evaluate", "songs.spanforest", "a.npz"]) == 0
+    out, err = capsys.readouterr()
+    assert out == expected
+    assert err == (
+        "spanforest: warning: a.npz: labels that the model does not know are left out: "
+        "'other'.\n"
+    )
+
+
+def test_labels_that_the_model_does_not_know_are_left_out_with_a_warning(
+    ok, capsys, folder
+):
+    Path("a.svm").write_text("1 1:1\n2 2:1\n1,2 1:1 2:1\n 1:-1\n")
+    ok("train", "a.svm", *FEW, "-o", "m")
+    Path("b.svm").write_text("1,3 1:1\n")
+    assert main(["evaluate", "m", "b.svm"]) == 0
+    assert capsys.readouterr().err == (
+        "spanforest: warning: b.svm: 1 labels are not among the expected ones and are "
+        "left out: 3.\n"
+    )

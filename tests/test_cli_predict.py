@@ -1,0 +1,95 @@
+"""The command predict: its columns, formats, aggregations and pipes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from songs import (
+    make_songs,
+    predictions,
+    reference,
+)
+
+pytest.importorskip("typer")
+pytest.importorskip("skops")
+pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+
+def test_columns_are_found_by_name_and_others_are_ignored(ok, songs):
+    # other order, a column of text, no labels
+    assert_array_equal(
+        predictions(ok, "songs.spanforest", "new_songs.csv"),
+        predictions(ok, "songs.spanforest", "test_songs.csv"),
+    )
+
+
+def test_a_missing_feature_is_named(fails, songs):
+    pd.read_csv("new_songs.csv").drop(columns="tempo").to_csv("bad.csv", index=False)
+    assert "'tempo' not found" in fails("predict", "songs.spanforest", "bad.csv")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".npz"])
+@pytest.mark.parametrize("option", [(), ("--scores",)])
+def test_every_output_format_holds_the_same_predictions(ok, songs, suffix, option):
+    shown = predictions(ok, "songs.spanforest", "test_songs.csv", *option)
+    name = f"out{suffix}"
+    assert (
+        ok("predict", "songs.spanforest", "test_songs.csv", "-o", name, *option) == ""
+    )
+    if suffix == ".npz":
+        with np.load(name) as archive:
+            actual = pd.DataFrame(
+                archive["scores" if option else "Y"], columns=archive["label_names"]
+            )
+            assert sorted(archive) == sorted(
+                ["Y", "label_names", *(["scores"] if option else [])]
+            )
+            pd.testing.assert_frame_equal(actual, shown)
+            return
+    if suffix == ".parquet":
+        actual = pd.read_parquet(name)
+    else:
+        actual = pd.read_csv(name, sep="\t" if suffix == ".tsv" else ",")
+    if option:
+        actual = actual.filter(regex=" score$").set_axis(shown.columns, axis="columns")
+    pd.testing.assert_frame_equal(actual, shown)
+
+
+@pytest.mark.parametrize("aggregation", ["mve", "amm", "mam"])
+def test_members_are_combined_as_asked(ok, songs, aggregation):
+    X, _ = make_songs(20, 1)
+    args = ("songs.spanforest", "test_songs.csv", "--aggregation", aggregation)
+    assert_array_equal(predictions(ok, *args), reference().predict(X, aggregation))
+    expected = reference().set_params(aggregation=aggregation).decision_function(X)
+    assert_allclose(predictions(ok, *args, "--scores"), expected)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout here")
+@pytest.mark.parametrize("name", ["/dev/stdout", "-"])
+def test_predictions_go_through_a_pipe_by_any_name(ok, spanforest, songs, name):
+    expected = ok("predict", "songs.spanforest", "test_songs.csv")
+    run = spanforest("predict", "songs.spanforest", "test_songs.csv", "-o", name)
+    assert (run.stdout, run.stderr, run.returncode) == (expected, "", 0)
+    assert not Path("-").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="no /dev/stdin here")
+def test_tables_come_through_a_pipe(ok, songs):
+    expected = ok("predict", "songs.spanforest", "test_songs.csv")
+    command = [sys.executable, "-m", "spanforest", "predict", "songs.spanforest", "-"]
+    with open("test_songs.csv") as table:
+        pipe = subprocess.Popen(["cat"], stdin=table, stdout=subprocess.PIPE)
+        run = subprocess.run(
+            [*command, "--format", "csv"],
+            stdin=pipe.stdout,
+            capture_output=True,
+            text=True,
+        )
+        pipe.stdout.close()
+        pipe.wait()
+    assert (run.stdout, run.stderr) == (expected, "")

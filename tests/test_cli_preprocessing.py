@@ -1,0 +1,128 @@
+"""Scaling and encoding of features before training."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from songs import (
+    FEATURES,
+    FEW,
+    frame_of,
+    make_songs,
+    predictions,
+    write_libsvm,
+)
+
+pytest.importorskip("typer")
+pytest.importorskip("skops")
+pytest.importorskip("pyarrow")
+pytest.importorskip("pandas")
+
+from spanforest.persistence import load
+
+
+def test_tfidf_of_negative_features_is_refused(fails, folder):
+    args = ("--labels", "last:3", "--scale", "tfidf", "-o", "m")
+    message = fails("train", "songs.csv", *args, code=2)
+    assert "tfidf is for counts of words, none of them negative" in message
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "unit", "minmax", "tfidf"])
+def test_scaling_is_part_of_the_model(ok, folder, scale):
+    frame = frame_of(*make_songs(40, 0))
+    frame[FEATURES] = frame[FEATURES].abs() * [1, 2, 3]  # tfidf counts words
+    frame.to_csv("a.csv", index=False)
+    args = ("--labels", "last:3", *FEW, "--tol", "0.5")
+    ok("train", "a.csv", *args, "--scale", scale, "-o", "m")
+    frame.head(1).to_csv("one.csv", index=False)
+    one = predictions(ok, "m", "one.csv", "--scores")  # scaled as in training
+    assert_allclose(one, predictions(ok, "m", "a.csv", "--scores").head(1))
+
+
+NOMINAL = """@relation 'songs: -C 2'
+@attribute happy {{no, yes}}
+@attribute mood {{low, middle, high}}
+@attribute title string
+@attribute genre {{{genres}}}
+@attribute tempo numeric
+@data
+{rows}
+"""
+
+
+def nominal_arff(genres):
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(30):
+        genre, tempo = rng.choice(["rock", "folk", "jazz"]), rng.normal()
+        happy = "yes" if genre == "folk" else "no"
+        mood = "low" if genre == "jazz" else "middle" if tempo < 0 else "high"
+        rows.append(f"{happy},{mood},t{i},{genre},{tempo:.3f}")
+    return NOMINAL.format(genres=genres, rows="\n".join(rows))
+
+
+def test_nominal_features_get_a_column_per_value(ok, folder):
+    """Folk lies between the others: with codes 0, 1, 2 no linear model finds it."""
+    Path("a.arff").write_text(nominal_arff("rock, folk, jazz"))
+    Path("b.arff").write_text(nominal_arff("jazz, rock, folk"))
+    for name in "ab":
+        ok("train", f"{name}.arff", "--drop", "title", *FEW, "--C", "10", "-o", name)
+    actual = json.loads(ok("evaluate", "a", "a.arff", "--json"))
+    assert actual["multilabel_accuracy"] == 1
+    assert actual["microlabel_f1"] is None  # mood has three values
+    assert_array_equal(predictions(ok, "a", "a.arff"), predictions(ok, "b", "b.arff"))
+
+
+def test_unit_length_does_not_hide_how_far_an_example_is_from_the_mean(ok, folder):
+    X = np.linspace(-2, 2, 40)[:, np.newaxis]
+    Y = np.column_stack([X > 1, X > -1]).astype(int)  # one feature: only its sign?
+    np.savez("a.npz", X=X, Y=Y)
+    ok("train", "a.npz", *FEW, "--C", "10", "--tol", "0.2", "-o", "m")
+    actual = json.loads(ok("evaluate", "m", "a.npz", "--json"))
+    assert actual["microlabel_accuracy"] > 0.95
+
+
+def test_by_default_features_of_any_size_train_well(ok, folder):
+    """Without scaling, `length` would drown the others and training not converge."""
+    frame = frame_of(*make_songs(40, 0))
+    frame["length"] = 1000 * frame["length"] + 200_000
+    frame.to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, "--C", "10", "-o", "m")
+    actual = json.loads(ok("evaluate", "m", "a.csv", "--json"))
+    assert actual["microlabel_accuracy"] > 0.85
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ((), ["StandardScaler", "PolynomialFeatures", "Normalizer"]),
+        (("--kernel", "rbf"), ["StandardScaler"]),
+        (("--kernel", "tanimoto"), []),
+        (("--scale", "none"), []),
+        (("--scale", "minmax"), ["MinMaxScaler"]),
+    ],
+)
+def test_the_scaling_suits_the_kernel(ok, folder, options, steps):
+    frame = frame_of(*make_songs(40, 0)).abs()  # as tanimoto needs
+    frame.to_csv("a.csv", index=False)
+    args = ("--labels", "last:3", *FEW, "--tol", "0.5", *options)
+    ok("train", "a.csv", *args, "-o", "m")
+    actual = json.loads(ok("inspect", "m", "--json"))["steps"]
+    assert actual == [*steps, "RandomGraphEnsembleClassifier"]
+
+
+def test_sparse_features_are_scaled_and_stay_sparse(ok, folder):
+    X, Y = make_songs(40, 0)
+    X[X < 0.5] = 0
+    write_libsvm(X, Y, "a.svm")
+    ok("train", "a.svm", *FEW, "--tol", "0.5", "-o", "m")
+    model = load("m")
+    assert [type(step).__name__ for step in model] == [
+        *("MaxAbsScaler", "Normalizer", "RandomGraphEnsembleClassifier"),
+    ]
+    assert sparse.issparse(model[:-1].transform(sparse.csr_array(X)))
+    ok("evaluate", "m", "a.svm")
+    ok("inspect", "m")

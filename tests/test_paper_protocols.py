@@ -1,0 +1,71 @@
+"""The two protocols: fair candidates for every method, and optional methods."""
+
+import json
+from collections import Counter
+
+import pytest
+from paper_helpers import PEERS, TINY, make_fold
+
+from spanforest.paper import METHODS, _protocols
+from spanforest.paper._methods import LEARNERS, methods_of
+from spanforest.paper._protocols import (
+    CHOICE_EFFORT,
+    PAPER,
+    PROTOCOLS,
+    TUNED,
+    available_learners,
+)
+from spanforest.paper._published import PAPER_METHODS
+
+
+def test_every_method_of_the_tables_is_run_and_no_other():
+    def methods(protocol):
+        return tuple(m for name in protocol.learners for m in methods_of(name))
+
+    assert methods(TUNED) == METHODS
+    assert set(methods(PAPER)) == {*PAPER_METHODS, "mve", "amm"}
+    assert {name for p in PROTOCOLS.values() for name in p.learners} == set(LEARNERS)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_every_family_is_chosen_by_one_of_its_learners(protocol):
+    assert set(protocol.learners.values()) == set(protocol.families)
+    for name, family in protocol.families.items():
+        assert protocol.learners[family.learner] == name
+        points = [json.dumps(each, sort_keys=True) for each in family.candidates]
+        assert 1 <= len(points) == len(set(points))
+
+
+def test_every_tuned_method_chooses_for_itself_among_as_many_candidates():
+    assert {name: name for name in TUNED.learners} == dict(TUNED.learners)
+    assert {len(family.candidates) for family in TUNED.families.values()} == {12}
+
+
+def test_all_methods_with_kernels_try_the_same_kernels():
+    without = {"adaboost", "forest", "boomer", "mlknn"}  # trees, rules, neighbours
+    for name, family in TUNED.families.items():
+        widths = Counter(each.get("width", "none") for each in family.candidates)
+        wanted = {"none": 12} if name in without else {None: 3, 0.5: 3, 1.0: 3, 2.0: 3}
+        assert widths == wanted, name
+
+
+def test_the_ensemble_that_tunes_itself_searches_with_the_effort_of_the_others():
+    family = TUNED.families["selftuned"]
+    assert _protocols._grid(**family.grid) == family.candidates
+    estimator = LEARNERS["selftuned"](make_fold(), family.grid, TINY, 0).estimator
+    assert estimator.cv == _protocols.CHOICE_FOLDS
+    assert estimator.n_estimators_search == CHOICE_EFFORT.n_trees
+    assert estimator.n_estimators == TINY.n_trees
+
+
+def test_an_empty_folder_of_a_name_is_not_an_installed_peer(monkeypatch, tmp_path):
+    for name in ("mlrl", "skmultilearn"):
+        (tmp_path / name).mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(
+        _protocols,
+        "_MODULES",
+        {"boomer": "mlrl.no_such_module", "mlknn": "no_such_package.adapt"},
+    )
+    assert not set(available_learners(TUNED)) & set(PEERS)
+    assert available_learners(PAPER) == tuple(PAPER.learners)
