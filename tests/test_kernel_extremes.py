@@ -85,7 +85,9 @@ OVERFLOWING = {
 @pytest.mark.parametrize("case", OVERFLOWING)
 def test_a_named_kernel_that_overflows_is_refused_with_advice(case):
     params, scale = OVERFLOWING[case]
-    with pytest.raises(ValueError, match="must have finite values.*Scale the features"):
+    with pytest.raises(
+        ValueError, match=r"must have finite values.*Scale the features"
+    ):
         MMCRFClassifier(**params).fit(scale * X, Y)
 
 
@@ -104,5 +106,5 @@ def test_kernel_values_beyond_single_precision_are_trained_in_double():
 @pytest.mark.parametrize("method", ["predict", "predict_certified", "predict_topk"])
 def test_new_examples_far_outside_are_refused(kernel, method):
     clf = MMCRFClassifier(kernel=kernel, max_iter=1000, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="overflow|finite"):
+    with pytest.raises(ValueError, match=r"overflow|finite"):
         getattr(clf, method)(X * 1e200)
