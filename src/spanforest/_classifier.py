@@ -23,7 +23,7 @@ from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
-from spanforest.inference import Decoding, max_product
+from spanforest.inference import Decoding, decode, max_product
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
@@ -32,7 +32,11 @@ CHUNK_CELLS = 2**22  # entries of the largest array of a chunk: 32 MB
 Decoder = Callable[[FactorGraph, NDArray[np.float64]], Decoding]
 DECODERS: dict[str, Decoder] = {
     "certified": decode_exactly,
-    "max_product": lambda factors, scores: max_product(factors, scores)[0],
+    "max_product": lambda factors, scores: (
+        decode(factors, scores)
+        if factors.graph.is_forest
+        else max_product(factors, scores)[0]
+    ),
 }
 # attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
@@ -192,11 +196,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
         """Check X; features come out dense, or as CSR without duplicate entries."""
+        # new examples go to the input that was fitted, whatever set_params did since
+        kind = kind_of_input(self.kernel) if reset else self._input
         X = validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse=False if kind_of_input(self.kernel).is_pairwise else "csr",
+            accept_sparse=False if kind.is_pairwise else "csr",
             dtype=[np.float64, np.float32],
         )
         if sparse.issparse(X) and not X.has_canonical_format:
@@ -251,7 +257,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of examples, given the rows that weights multiply."""
-        return scores_of(rows, self._weights, self.intercept_)
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
+            scores = scores_of(rows, self._weights, self.intercept_)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "some scores overflow: X has values far outside those of training. "
+                "Scale new examples as the training examples were scaled."
+            )
+        return scores
 
     def _labels_by(
         self, X: Any, choose: Callable[[Any], NDArray[np.intp]]

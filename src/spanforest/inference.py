@@ -42,8 +42,11 @@ class Decoding(NamedTuple):
 
     @property
     def proven(self) -> NDArray[np.bool_]:
-        """Whether the bound shows the labelling to be optimal (up to rounding)."""
-        return self.score >= self.bound
+        """Whether the bound shows the labelling to be optimal (up to rounding).
+
+        An infinite score proves nothing.
+        """
+        return np.isfinite(self.score) & (self.score >= self.bound)
 
 
 def score_labels(

@@ -59,7 +59,7 @@ class MMCRFClassifier(GraphClassifier):
         Weight of the training errors.
     loss : {"edge", "hamming"}, default="edge"
         What counts as an error: edges whose label pair is wrong (the paper), or wrong
-        labels.
+        labels. If labels are missing in `y`, "edge" also counts wrong single labels.
     fit_intercept : bool, default=True
         Add a constant feature (a constant to the kernel).
     tol : float, default=1e-2
