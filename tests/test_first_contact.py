@@ -67,7 +67,7 @@ def test_whole_numbers_of_two_types_stay_whole(large):
         {"a": np.array([1, large], dtype=np.uint64), "b": np.array([-1, 2])}
     )
     codes, coding = read_labels(frame)
-    assert coding.decode(codes).tolist() == [[1, -1], [large, 2]]
+    assert coding.to_labels(codes).tolist() == [[1, -1], [large, 2]]
     assert coding.dtype.kind in "iO"
 
 

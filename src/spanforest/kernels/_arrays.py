@@ -45,14 +45,14 @@ def unit_rows(X: Any) -> Any:
     --------
     >>> from spanforest.kernels import unit_rows
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6000000000000001, 0.8], [0.0, 0.0]]
+    [[0.6, 0.8], [0.0, 0.0]]
     """
     lengths = np.sqrt(squared_norms(X))
-    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=~is_zero(X))
+    lengths[is_zero(X)] = np.inf
     if not issparse(X):
-        return X * factors[:, None]
+        return X / lengths[:, None]
     scaled = X.copy()
-    scaled.data *= np.repeat(factors, np.diff(X.indptr))
+    scaled.data /= np.repeat(lengths, np.diff(X.indptr))
     return scaled
 
 
