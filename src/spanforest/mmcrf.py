@@ -72,7 +72,8 @@ class MMCRFClassifier(GraphClassifier):
     random_state : int, RandomState, Generator or None
         Draws the graph and the order of the examples.
     verbose : int, default=0
-        Show progress on a terminal if positive (needs rich).
+        Show progress if positive: a bar on a terminal if rich is installed, else plain
+        lines on stderr.
     probability : bool, default=False
         Also fit what `predict_proba` and `predict_for` need, on held-out folds: five
         more trainings. Nothing else changes.

@@ -91,7 +91,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState, Generator or None
         Draws the graphs, the folds and the order of the examples.
     verbose : int, default=0
-        Show progress on a terminal if positive (needs rich).
+        Show progress if positive: a bar on a terminal if rich is installed, else plain
+        lines on stderr.
     n_jobs : int, optional
         How many members are trained at the same time, in threads unless joblib is told
         otherwise. It changes no result.
