@@ -80,7 +80,7 @@ def test_contracting_undoes_expanding(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=coordinates.n)
     actual = np.empty(coordinates.n)
-    contract(coordinates.arrays, coordinates.expand([values])[0], actual)
+    contract(coordinates.layout, coordinates.expand([values])[0], actual)
     assert_allclose(actual, values, atol=1e-13)
 
 

@@ -74,7 +74,7 @@ def test_a_branch_addresses_the_table_of_its_edge(factors):
     for branch in factors.arrays.branch:
         parent, child = int(branch["parent"]), int(branch["child"])
         found = (
-            branch["table"]
+            branch["offset"]
             + Y[:, parent] * branch["parent_stride"]
             + Y[:, child] * branch["child_stride"]
         )
