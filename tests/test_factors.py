@@ -117,13 +117,6 @@ def test_factors_need_a_number_of_values_for_every_label():
         FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2])
 
 
-def test_a_factor_graph_with_a_foreign_factor_has_no_place():
-    whole = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
-    foreign = FactorGraph(LabelGraph(3, [(1, 2)]), [2, 2, 2])
-    with pytest.raises(KeyError):
-        whole.places_of(foreign)
-
-
 def test_pickling_keeps_graphs_and_factors():
     graph = random_graph(5, np.random.default_rng(0))
     factors = FactorGraph(graph, [2, 3, 2, 4, 2])
