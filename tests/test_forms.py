@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-from training_tasks import (
+from oracles import (
     FOREST,
     FORMS,
     TREE,
@@ -18,6 +17,7 @@ from training_tasks import (
     make_task,
     primal_value,
 )
+from scipy import sparse
 
 from spanforest import solver
 from spanforest.factors import FactorGraph

@@ -36,7 +36,8 @@ class Decoding(NamedTuple):
     are equal.
     """
 
-    labels: NDArray[np.intp]  # (n, n_labels) codes
+    # (n, n_labels) codes; values of Y in the result of `predict_certified`
+    labels: NDArray[np.intp]
     score: NDArray[np.float64]  # (n,) score of the labelling
     bound: NDArray[np.float64]  # (n,) no labelling scores higher; inf if unknown
 
