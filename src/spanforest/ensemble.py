@@ -378,7 +378,7 @@ def warn_of_shortfall(models: list[Model], settings: Settings) -> None:
     """Warn the caller of `fit` if members stopped short of their tolerance."""
     n_short = sum(not model.solution.converged for model in models)
     if n_short:
-        largest = max(model.relative_gap for model in models)
+        largest = max(model.solution.relative_gap for model in models)
         warn_not_converged(
             f"{n_short} of {len(models)} members stopped after {settings.max_iter} "
             f"passes with a duality gap of up to {largest:.2g} times the dual "
