@@ -208,8 +208,8 @@ class MMCRFClassifier(GraphClassifier):
         if not model.solution.converged:
             warn_not_converged(
                 f"the duality gap is {self.duality_gap_:.3g} after {self.n_iter_} "
-                f"passes, {model.solution.relative_gap:.2g} times the dual objective; tol is "
-                f"{self.tol:g}"
+                f"passes, {model.solution.relative_gap:.2g} times the dual objective; "
+                f"tol is {self.tol:g}"
             )
         return self
 
