@@ -21,7 +21,7 @@ from spanforest.solver import (
     Problem,
     SparseForm,
     linear_form,
-    solve,
+    solve_path,
 )
 
 TREE = LabelGraph(3, [(0, 1), (1, 2)])
@@ -64,6 +64,11 @@ class Task(NamedTuple):
     def solve(self, form=linear_form, seed=0, **options):
         rng = np.random.default_rng(seed)
         return solve(self.form(form), self.problem, rng, **options)
+
+
+def solve(form, problem, rng, **options):
+    """Return the solution for the problem's own C."""
+    return next(solve_path(form, problem, [problem.C], rng, **options))
 
 
 def make_task(graph, n_values, *, seed=0, n=8, loss="edge", C=1.0, intercept=False):

@@ -16,6 +16,7 @@ from oracles import (
     forest_tasks,
     make_task,
     primal_value,
+    solve,
 )
 from scipy import sparse
 
@@ -26,7 +27,6 @@ from spanforest.solver import (
     KernelForm,
     SparseForm,
     linear_form,
-    solve,
 )
 
 N_EPOCHS = 8

@@ -41,7 +41,6 @@ __all__ = [
     "Solution",
     "SparseForm",
     "linear_form",
-    "solve",
     "solve_path",
 ]
 
@@ -384,50 +383,6 @@ class Pace:
         return min(cap, self.GROWTH * self.n_epochs)
 
 
-def solve(
-    form: Form,
-    problem: Problem,
-    rng: np.random.Generator,
-    *,
-    tol: float = 1e-2,
-    max_iter: int = 100,
-    watch: Watch | None = None,
-) -> Solution:
-    """Train until the duality gap is at most `tol` times the dual objective.
-
-    Parameters
-    ----------
-    form : Form
-        For the problem's examples and coordinates, fresh or restarted from feasible
-        dual variables; it is moved to the solution.
-    problem : Problem
-        The problem.
-    rng : Generator
-        Draws the order of the examples in every epoch.
-    tol : float
-        Relative tolerance.
-    max_iter : int
-        Largest number of epochs.
-    watch : callable, optional
-        Called after every epoch with its number and the gap relative to the dual.
-
-    Examples
-    --------
-    >>> from spanforest.graphs import LabelGraph
-    >>> Y = np.array([[0, 0], [1, 1]], dtype=np.int32)
-    >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
-    >>> problem = Problem(factors, factors.loss("edge"), Y, C=1.0)
-    >>> form = KernelForm(np.eye(2), problem.coordinates)
-    >>> solution = solve(form, problem, np.random.default_rng(0))
-    >>> solution.converged
-    True
-    """
-    path = solve_path(
-        form, problem, [problem.C], rng, tol=tol, max_iter=max_iter, watch=watch
-    )
-    return next(path)
-
-
 def solve_path(
     form: Form,
     problem: Problem,
@@ -438,7 +393,7 @@ def solve_path(
     max_iter: int = 100,
     watch: Watch | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solution for every C, each from where the one before it ended.
+    """Train for every C until the gap is at most `tol` times the dual objective.
 
     Each C starts from the last dual variables, multiplied by one factor. The factor is
     the one from 1 to C' / C at which the dual objective of the *smoothed* variables is
@@ -447,13 +402,20 @@ def solve_path(
     Parameters
     ----------
     form : Form
-        As for `solve`; it is moved along the path.
+        For the problem's examples and coordinates, fresh or restarted from feasible
+        dual variables; it is moved along the path.
     problem : Problem
         The problem; its C is replaced.
     Cs : iterable of float
         In ascending order.
-    rng, tol, max_iter, watch
-        As for `solve`.
+    rng : Generator
+        Draws the order of the examples in every epoch.
+    tol : float
+        Relative tolerance.
+    max_iter : int
+        Largest number of epochs for one C.
+    watch : callable, optional
+        Called after every epoch with its number and the gap relative to the dual.
 
     Examples
     --------
@@ -509,7 +471,7 @@ class _Ascent:
     def run(
         self, rng: np.random.Generator, tol: float, max_iter: int, watch: Watch | None
     ) -> Solution:
-        """Make epochs until the gap is small enough; see `solve`."""
+        """Make epochs until the gap is small enough; see `solve_path`."""
         form, pace = self.form, Pace()
         gaps: list[float] = []
         seconds: list[float] = []
