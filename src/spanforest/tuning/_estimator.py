@@ -294,7 +294,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         reader = clone(template).set_params(kernel=kernels[0])
         X = reader._read_examples(X, reset=True)
         gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
-        multiples = sorted({check_number("each of gammas", g) for g in gammas})
+        multiples = sorted({check_number("each of gammas", gamma) for gamma in gammas})
         params: list[dict[str, Any]] = []
         for kernel in kernels:
             own = {"kernel": kernel}
