@@ -3,7 +3,7 @@
 import common
 import numpy as np
 
-from spanforest.solver import DenseForm, KernelForm, compiled_problem, solve
+from spanforest.solver import DenseForm, KernelForm, compiled_problem, solve_path
 
 WARM_EPOCHS = 5  # epochs before the timed one, so that training is under way
 SCALE = 1 / (1 + 0.5 * WARM_EPOCHS)  # step of the acceleration after these epochs
@@ -11,7 +11,8 @@ REPEATS = 101
 
 
 def compare(what, form, problem, products, target):
-    solve(form, problem, np.random.default_rng(0), tol=1e-9, max_iter=WARM_EPOCHS)
+    rng = np.random.default_rng(0)
+    next(solve_path(form, problem, [problem.C], rng, tol=1e-9, max_iter=WARM_EPOCHS))
     state = (form.dual_coef, form.weights, form.intercept)
     saved = [array.copy() for array in state]
     order = np.random.default_rng(1).permutation(len(problem.Y))

@@ -5,7 +5,7 @@ import numpy as np
 from plain import solve_plain
 from scipy import sparse
 
-from spanforest.solver import KernelForm, linear_form, solve
+from spanforest.solver import KernelForm, linear_form, solve_path
 
 TOL = 0.01
 MAX_ITER = 2000
@@ -22,7 +22,9 @@ def compare(name, data, Y, C, is_kernel):
         make_form = KernelForm if is_kernel else linear_form
         form = make_form(data, problem.coordinates, fit_intercept=True)
         rng = np.random.default_rng(0)
-        solutions["ours"] = solve(form, problem, rng, tol=TOL, max_iter=max_iter)
+        solutions["ours"] = next(
+            solve_path(form, problem, [problem.C], rng, tol=TOL, max_iter=max_iter)
+        )
 
     def plain(max_iter=PLAIN_KERNEL_MAX_ITER if is_kernel else MAX_ITER):
         rng = np.random.default_rng(0)

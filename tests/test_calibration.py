@@ -254,7 +254,10 @@ def test_without_the_parameter_there_are_no_probabilities(classifier):
         assert not hasattr(classifier, method)
         with pytest.raises(AttributeError) as caught:
             getattr(classifier, method)
-        assert "Set probability=True" in str(caught.value.__cause__)
+        assert str(caught.value) == (
+            f"{type(classifier).__name__} has no {method} with probability=False. Set "
+            "probability=True and call 'fit' again."
+        )
     classifier.set_params(probability=True)
     with pytest.raises(NotFittedError, match="was fitted with probability=False"):
         classifier.predict_proba(X)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from training_tasks import (
+from oracles import (
     any_form,
     cyclic_tasks,
     dual_coefficients,

@@ -41,7 +41,7 @@ def model(request):
 
 
 def factors_and_scores(model, X):
-    factors = model._decoding_factors
+    factors = model._factors
     return factors, np.vstack([model._scores(basis) for basis in model._row_chunks(X)])
 
 

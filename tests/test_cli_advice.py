@@ -1,7 +1,6 @@
 """Messages of the library are translated into options of the commands."""
 
 import re
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,10 +49,15 @@ def messages_of_the_library(folder):
         lambda: load_arff(folder / "bare.arff"),
         lambda: load_arff(folder / "bare.arff", ["a"]),
     ]
-    for number, (mark, separator) in enumerate([";,", "|,", "\t,", ",\t"]):
-        path = folder / f"one{number}.csv"
-        path.write_text(f"x{mark}y\n1{mark}0\n2{mark}1\n")
-        calls.append(partial(load_csv, path, -1, separator=separator))
+    (folder / "one.csv").write_text("x;y\n1;0\n2;1\n")
+    (folder / "latin.csv").write_bytes(b"x;y\n1;\xf6\n")
+    (folder / "id.csv").write_text("i;j;y\na;b;0\nb;c, d;1\nc;e;1\n")
+    calls += [
+        lambda: load_csv(folder / "one.csv", -1, delimiter=","),
+        lambda: load_csv(folder / "latin.csv", -1),
+        lambda: load_csv(folder / "one.csv", -1, max_memory=9),
+        lambda: load_csv(folder / "id.csv", -1),
+    ]
     for call in calls:
         with pytest.raises((ValueError, OSError)) as caught:
             call()
@@ -71,7 +75,9 @@ def test_advice_of_the_library_is_given_in_options(folder):
     for message in messages:
         said = _advice.in_options(message)
         assert said != message
-        assert not re.search(r"data_home|load_|labels=|drop=|max_iter|Value err", said)
+        assert not re.search(
+            r"data_home|load_|labels=|drop=|max_iter|Value err|max_memory|coding=", said
+        )
 
 
 def parameters_to_pass():
@@ -89,21 +95,13 @@ def parameters_to_pass():
 def test_whatever_the_library_advises_to_pass_is_an_option_in_commands(folder):
     messages = list(messages_of_the_library(folder))
     advised = set(parameters_to_pass())
-    assert {"separator=", "labels="} <= advised
+    assert {"delimiter=", "labels=", "encoding=", "max_memory="} <= advised
     for parameter in advised:
         assert any(f"Pass {parameter}" in each for each in messages), parameter
     for message in messages:
         assert not re.search(r"Pass \w+=", _advice.in_options(message))
 
 
-@pytest.mark.parametrize(
-    ("mark", "advice"),
-    [
-        (";", "'x;y'. Write the file with ','."),
-        ("\t", "Use --format tsv, or write the file with ','."),
-    ],
-)
-def test_other_separators_lead_to_what_a_command_can_do(capsys, folder, mark, advice):
-    Path("x.csv").write_text(f"x{mark}y\n1{mark}0\n2{mark}1\n")
-    assert main(["train", "x.csv", "--labels", "last:1", "-o", "m"]) == 1
-    assert advice in capsys.readouterr().err
+def test_columns_to_drop_are_listed_as_the_option_takes_them(folder):
+    text = "Leave it out: drop=['a', 'b, c']."
+    assert _advice.in_options(text) == 'Leave it out: --drop a,"b, c".'

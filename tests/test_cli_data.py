@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from arff_writer import write_arff
 from data_folder import DATA, needs_data
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -24,9 +25,7 @@ from songs import (
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest.cli import main
-from spanforest.datasets import (
-    make_circle,
-)
+from spanforest.datasets import Attribute, Relation, make_circle
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")
@@ -58,6 +57,101 @@ def test_format_says_what_the_name_does_not(ok, fails, songs):
     message = fails("predict", "songs.spanforest", "data.txt", code=2)
     assert "--format" in message
     ok("predict", "songs.spanforest", "data.txt", "--format", "csv")
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--delimiter", ";", "--decimal", ",", "--encoding", "latin-1")]
+)
+def test_tables_with_semicolons_and_decimal_commas_are_read(ok, songs, options):
+    encoding = "latin-1" if options else "utf-8"
+    for name in ("songs", "test_songs"):
+        frame = pd.read_csv(f"{name}.csv").assign(größe=1)
+        frame.to_csv(
+            f"{name}2.csv", sep=";", decimal=",", index=False, encoding=encoding
+        )
+    columns = ("--labels", ",".join(LABELS), "--drop", "größe")
+    ok("train", "songs2.csv", *columns, *FEW, *RAW, *options, "-o", "m")
+    expected = predictions(ok, "songs.spanforest", "test_songs.csv", "--scores")
+    actual = predictions(ok, "m", "test_songs2.csv", "--scores", *options)
+    assert_allclose(actual, expected)
+    ok("evaluate", "m", "test_songs2.csv", *options)
+    ok("inspect", "m", "--data", "test_songs2.csv", *options)
+
+
+def test_the_line_of_a_gap_is_found_in_any_dress(fails, songs):
+    text = 'tempo;loudness;length\n"1,5";"2";3\n\n;1,5;2\n'
+    Path("gap.csv").write_text(text)
+    message = fails("predict", "songs.spanforest", "gap.csv")
+    assert "'tempo' of row 2 (line 4)" in message
+
+
+def songs_of_keys(keys):
+    """Songs whose labels depend on a feature of text."""
+    happy = [int(key == "major") for key in keys]
+    tempo = np.random.default_rng(0).normal(size=len(keys)).round(3)
+    return pd.DataFrame({"tempo": tempo, "key": keys, "happy": happy, "sad": 0}).assign(
+        sad=lambda frame: 1 - frame["happy"]
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_text_is_encoded_by_what_it_says_not_by_its_order(
+    ok, warns, fails, folder, suffix
+):
+    def write(name, frame):
+        getattr(frame, f"to_{suffix}")(f"{name}.{suffix}", index=False)
+        return f"{name}.{suffix}"
+
+    train = write("train", songs_of_keys(["blues", "major", "minor"] * 10))
+    printed = ok("train", train, "--labels", "happy,sad", "--C", "100", *FEW, "-o", "m")
+    assert printed.splitlines()[2] == (
+        "1 feature of text, encoded by its categories (so many): key (3)"
+    )
+    for keys in (["minor", "major"] * 4, ["major"] * 3, ["minor", "blues", "major"]):
+        test = songs_of_keys(keys)
+        actual = predictions(ok, "m", write("test", test))
+        assert_array_equal(actual, test[["happy", "sad"]])
+    strange = write("strange", songs_of_keys(["major", "yodel", "minor"]))
+    message = "'key' has values that did not occur in training"
+    actual = predictions(partial(warns, message), "m", strange)
+    assert actual["happy"].tolist()[::2] == [1, 0]
+    numbers = write("numbers", songs_of_keys(["major"] * 3).assign(key=[1, 2, 3]))
+    assert "'key' was text in training" in fails("predict", "m", numbers)
+    words = write("words", songs_of_keys(["major"] * 3).assign(tempo="slow"))
+    assert "'tempo' was numbers in training; found text" in fails("predict", "m", words)
+
+
+@pytest.mark.parametrize("values", [("m", "f"), ("f", "m"), ("x", "f", "m")])
+def test_the_order_of_a_declaration_does_not_matter(ok, folder, values):
+    sex = np.array(["m", "f"] * 20)
+
+    def write(name, values):
+        codes = [values.index(value) for value in sex]
+        attributes = (
+            Attribute("sex", "nominal", values),
+            *(Attribute(name, "nominal", ("0", "1")) for name in ("tall", "short")),
+        )
+        data = np.column_stack([codes, sex == "m", sex == "f"]).astype(float)
+        write_arff(Relation(name, attributes, data), name)
+
+    write("train.arff", (*values[:-2], "m", "f"))
+    write("test.arff", values)
+    ok("train", "train.arff", "--labels", "tall,short", "--C", "100", *FEW, "-o", "m")
+    actual = predictions(ok, "m", "test.arff")
+    assert actual["tall"].tolist() == (sex == "m").astype(int).tolist()
+
+
+def test_more_memory_than_allowed_is_not_taken(ok, fails, songs):
+    args = ("train", "songs.csv", "--labels", "last:3", *FEW, "-o", "m")
+    assert "Use --max-memory " in fails(*args, "--max-memory", "1kB")
+    ok(*args, "--max-memory", "1MB")
+    np.savez("a.npz", X=np.zeros((40, 3)), Y=np.zeros((40, 3)))
+    write_data("a.arff", *make_songs(40, 0))
+    write_libsvm(*make_songs(40, 0), "a.svm")
+    write_data("a.parquet", *make_songs(40, 0))
+    for name in ("a.npz", "a.arff", "a.svm", "a.parquet"):
+        message = fails("predict", "m", name, "--max-memory", "100")
+        assert f"{name}: its contents need more than 100 bytes" in message
 
 
 def test_sparse_data_stay_sparse_and_keep_their_names(ok, folder):

@@ -14,6 +14,8 @@ from songs import (
     reference,
 )
 
+from spanforest.cli import main
+
 pytest.importorskip("typer")
 pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
@@ -58,6 +60,13 @@ def test_every_output_format_holds_the_same_predictions(ok, songs, suffix, optio
     if option:
         actual = actual.filter(regex=" score$").set_axis(shown.columns, axis="columns")
     pd.testing.assert_frame_equal(actual, shown)
+
+
+def test_predict_says_how_many_rows_it_wrote_where(capsys, songs):
+    assert main(["predict", "songs.spanforest", "test_songs.csv", "-o", "out.csv"]) == 0
+    assert capsys.readouterr() == ("", "spanforest: wrote 20 rows to out.csv.\n")
+    assert main(["predict", "songs.spanforest", "test_songs.csv"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("aggregation", ["mve", "amm", "mam"])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from oracles import indicators, label_sets
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
 from spanforest._compiled.coordinates import contract
@@ -17,18 +18,6 @@ any_factors = factor_graphs(
 )
 
 
-def indicators(factors, n, rng):
-    """U(y) of random labellings."""
-    labellings = rng.integers(factors.n_values, size=(n, factors.n_labels))
-    return marked(factors, labellings)
-
-
-def marked(factors, labellings):
-    U = np.zeros((len(labellings), factors.n_cells))
-    np.put_along_axis(U, factors.cells(labellings), 1, axis=1)
-    return U
-
-
 def basis(coordinates):
     """A row per coordinate: the tables that have it alone."""
     return coordinates.expand(np.eye(coordinates.n))
@@ -37,7 +26,8 @@ def basis(coordinates):
 @given(any_factors, seeds)
 @settings(deadline=None, max_examples=100)
 def test_every_difference_of_labellings_has_coordinates(factors, seed):
-    U = indicators(factors, 8, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    U = indicators(factors, rng.integers(factors.n_values, size=(8, factors.n_labels)))
     R = basis(Coordinates.of(factors))
     assert R.shape == (Coordinates.of(factors).n, factors.n_cells)
 
@@ -50,8 +40,7 @@ def test_every_difference_of_labellings_has_coordinates(factors, seed):
 @settings(deadline=None, max_examples=100)
 def test_no_coordinate_is_superfluous(factors):
     """As many as differences of labellings have dimensions, and independent."""
-    labellings = np.indices(factors.n_values).reshape(factors.n_labels, -1).T
-    U = marked(factors, labellings)
+    U = indicators(factors, label_sets(factors))
     dimensions = np.linalg.matrix_rank(U - U[0]) if len(U) > 1 else 0
 
     coordinates = Coordinates.of(factors)
@@ -80,7 +69,7 @@ def test_contracting_undoes_expanding(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=coordinates.n)
     actual = np.empty(coordinates.n)
-    contract(coordinates.arrays, coordinates.expand([values])[0], actual)
+    contract(coordinates.layout, coordinates.expand([values])[0], actual)
     assert_allclose(actual, values, atol=1e-13)
 
 

@@ -66,22 +66,6 @@ def test_labels_by_number_by_name_and_by_file(toy, tmp_path):
     assert last.name == "toy"
 
 
-@pytest.mark.parametrize(
-    ("option", "labels"),
-    [("toy: -C 2", ("a",)), ("toy: -C -2", ("p", "q")), ("-X -C  1 -Y", ())],
-)
-def test_labels_by_the_option_of_meka(toy, option, labels):
-    text = TOY.format(name=option).replace("a numeric", "a integer")
-    toy.write_text(text.replace("?", "1").replace("1.5", "7"))
-    assert load_arff(toy, drop="id").label_names == labels
-
-
-def test_an_xml_file_beside_comes_before_the_option(toy, tmp_path):
-    toy.write_text(TOY.format(name="toy: -C 2"))
-    (tmp_path / "toy.xml").write_text(XML)
-    assert load_arff(toy, drop="id").label_names == ("q", "p", "c")
-
-
 def test_sparse_files_give_what_dense_files_give(tmp_path):
     rng = np.random.default_rng(0)
     attributes = (
@@ -137,20 +121,6 @@ def test_only_missing_labels_make_numbers_of_type_float(toy):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("<labels><label name='p'/>", r"bad\.xml, line 1"),
-        ("<labels/>", "found 0 label"),
-        ("<labels><label/></labels>", "0 of them with a name"),
-    ],
-)
-def test_a_bad_xml_file_is_refused(toy, tmp_path, text, message):
-    (tmp_path / "bad.xml").write_text(text)
-    with pytest.raises(ValueError, match=message):
-        load_arff(toy, tmp_path / "bad.xml")
-
-
-@pytest.mark.parametrize(
     ("values", "numbers"),
     [
         (("0", "1"), [0, 1]),
@@ -194,12 +164,6 @@ def test_arff_and_npz_hold_the_same_rows(name):
     # the order of the rows may differ: compare them sorted
     one, other = (matrix[np.lexsort(matrix.T)] for matrix in rows)
     assert_array_equal(one, other)
-
-
-@needs_data
-def test_the_xml_file_decides_where_the_option_is_out_of_date():
-    path = Path(DATA, "medical.arff.bz2")  # its relation says -C 45, labels come last
-    assert load_arff(path).label_names == load_arff(path, -45).label_names
 
 
 @needs_data

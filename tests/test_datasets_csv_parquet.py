@@ -1,7 +1,6 @@
 """Data sets from CSV and Parquet files."""
 
 import gzip
-import re
 import sys
 
 import numpy as np
@@ -134,7 +133,6 @@ def test_column_numbers_are_names_but_values_are_not(tmp_path):
         ({"labels": ["happy", "happy"]}, "'happy' is there twice"),
         ({"labels": "happy", "drop": "id"}, "drop .* 'id' not found"),
         ({"labels": (), "features": ["x"]}, "features .* 'x' not found"),
-        ({"labels": "happy"}, r"numbers; 'key, of' of row 1 \(line 2\) is 'minor'"),
         (
             {"labels": "tempo", "features": ()},
             r"'tempo' of row 1 \(line 2\) is 120\.5. Is it a feature",
@@ -169,16 +167,6 @@ def test_missing_labels_come_back_beside_labels_of_every_kind(tmp_path, name):
     assert_array_equal(actual.Y, [[0], [np.nan], [2]])
 
 
-@pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_another_separator_is_recognised(songs, tmp_path, separator):
-    path = tmp_path / "other.csv"
-    songs[["tempo", "happy"]].to_csv(path, sep=separator, index=False)
-    message = f"one column, {'tempo' + separator + 'happy'!r}. Pass separator="
-    with pytest.raises(ValueError, match=re.escape(message)):
-        load_csv(path, -1)
-    assert load_csv(path, -1, separator=separator).label_names == ("happy",)
-
-
 def test_fractions_below_a_gap_are_named_with_their_own_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,\n2,1\n3,1.5\n")
@@ -190,10 +178,7 @@ def test_a_stray_word_is_found_in_its_column_row_and_line(songs, tmp_path):
     text = 'tempo,loud,happy\n1,2,0\n\n2,"3",1\n3,loudish,1\nfast,?,0\n'
     path = tmp_path / "stray.csv"
     path.write_text(text)
-    message = (
-        r"'tempo' of row 4 \(line 6\) is 'fast', .* 2 such columns: 'tempo', 'loud'"
-    )
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"'tempo' of row 4 \(line 6\) is 'fast'\."):
         load_csv(path, -1)
     with pytest.raises(ValueError, match=r"'loud' of row 3 \(line 5\) is 'loudish'"):
         load_csv(path, -1, drop="tempo")
@@ -212,11 +197,12 @@ def test_yes_and_no_with_gaps_are_numbers_with_gaps(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "first one with the names of the columns; No columns"),
+        (b"", "first one with the names of the columns; the file is empty"),
         (b"a,b\n", "no rows"),
-        (b"a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
-        (b"a,b\n1,2,3\n1,2,3\n", "expected lines of values"),
-        (b"a,b\n\xff,2\n", "expected lines of values"),
+        (b"\n \n", "the file is empty"),
+        (b"a,b\n1,2\n1,2,3\n", r"line 3: expected 2 values, .* found 3"),
+        (b"a,b\n1,2,3\n1,2,3\n", r"line 2: expected 2 values, .* found 3"),
+        (b"a,b\n\xff,2\n", r"line 2: b'\\xff' is not text in utf-8"),
     ],
 )
 def test_files_that_are_no_tables_are_refused(tmp_path, text, message):
@@ -229,7 +215,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path, text, message):
 def test_damaged_archives_and_other_files_are_refused(tmp_path):
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n1,2\n" * 99)[:20])
-    with pytest.raises(ValueError, match="expected lines of values"):
+    with pytest.raises(ValueError, match="cannot be decompressed"):
         load_csv(path, 1)
     path = tmp_path / "no.parquet"
     path.write_bytes(b"no Parquet")

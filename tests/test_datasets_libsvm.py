@@ -70,7 +70,8 @@ def test_labels_unknown_to_the_training_set_are_left_out_with_a_warning(tmp_path
         ("-1 1:5\n", "whole numbers from 0 on; found -1"),
         ("0.5 1:5\n", r"found 0\.5"),
         ("1 b:5\n", "expected lines like"),
-        ("happy 1:5\n", "expected lines like"),
+        ("happy 1:5\n", "line 1: expected lines like"),
+        ("1 1:5\n\n1 1:x\n", "line 3: expected lines like"),
     ],
 )
 def test_files_that_are_not_libsvm_are_refused(tmp_path, text, message):

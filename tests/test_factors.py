@@ -74,7 +74,7 @@ def test_a_branch_addresses_the_table_of_its_edge(factors):
     for branch in factors.arrays.branch:
         parent, child = int(branch["parent"]), int(branch["child"])
         found = (
-            branch["table"]
+            branch["offset"]
             + Y[:, parent] * branch["parent_stride"]
             + Y[:, child] * branch["child_stride"]
         )
@@ -115,13 +115,6 @@ def test_the_number_of_labellings_does_not_overflow():
 def test_factors_need_a_number_of_values_for_every_label():
     with pytest.raises(ValueError, match="one number per label of the graph, 3; got 2"):
         FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2])
-
-
-def test_a_factor_graph_with_a_foreign_factor_has_no_place():
-    whole = FactorGraph(LabelGraph(3, [(0, 1)]), [2, 2, 2])
-    foreign = FactorGraph(LabelGraph(3, [(1, 2)]), [2, 2, 2])
-    with pytest.raises(KeyError):
-        whole.places_of(foreign)
 
 
 def test_pickling_keeps_graphs_and_factors():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-from training_tasks import (
+from oracles import (
     FOREST,
     FORMS,
     TREE,
@@ -17,7 +16,9 @@ from training_tasks import (
     forest_tasks,
     make_task,
     primal_value,
+    solve,
 )
+from scipy import sparse
 
 from spanforest import solver
 from spanforest.factors import FactorGraph
@@ -26,7 +27,6 @@ from spanforest.solver import (
     KernelForm,
     SparseForm,
     linear_form,
-    solve,
 )
 
 N_EPOCHS = 8

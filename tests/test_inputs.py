@@ -41,7 +41,7 @@ from spanforest._inputs import (
     input_for,
     kind_of_input,
 )
-from spanforest._training import Draw, Settings, TrainingSet, train, train_member
+from spanforest._training import Draw, Settings, TrainingSet, train_member, train_path
 from spanforest.aggregation import average_margins
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.graphs import LabelGraph
@@ -311,7 +311,7 @@ def test_calibration_fits_such_an_input_again_on_every_fold():
     inside = WeightedBasis(X[20:], CODES[20:])
     rng = np.random.default_rng(np.random.SeedSequence(0).spawn(1)[0])
     own = TrainingSet(inside, CODES[20:])
-    solution = train(own, factors[0], rng, settings)
+    solution = next(train_path(own, factors[0], rng, settings, [settings.C]))
     scores = inside.rows(X[:20]) @ solution.weights + solution.intercept
     for one, other in zip(margins, average_margins(factors, [scores]), strict=True):
         assert_allclose(one, other, atol=1e-9)

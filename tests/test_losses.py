@@ -17,11 +17,6 @@ any_kind = st.sampled_from([*FORESTS, random_graph])
 any_factors = factor_graphs(any_kind, max_labels=4, extra_unary=True)
 
 
-def make_loss(name, factors):
-    ends = factors.arrays.factor
-    return find_loss(name)(ends["first"], ends["second"])
-
-
 def all_labellings(factors):
     return np.array(list(np.ndindex(*factors.n_values)))
 
@@ -71,7 +66,7 @@ def wrong_factors(factors, y, z):
 def test_edge_loss_counts_the_wrong_factors(factors):
     Z = all_labellings(factors)
     expected = [[wrong_factors(factors, y, z) for z in Z] for y in Z]
-    assert_allclose(loss_of_pairs(factors, make_loss("edge", factors)), expected)
+    assert_allclose(loss_of_pairs(factors, factors.loss("edge")), expected)
 
 
 @given(any_factors)
@@ -79,14 +74,14 @@ def test_edge_loss_counts_the_wrong_factors(factors):
 def test_hamming_loss_is_the_hamming_distance(factors):
     Z = all_labellings(factors)
     expected = (Z[:, None] != Z[None]).sum(axis=2)
-    actual = loss_of_pairs(factors, make_loss("hamming", factors))
+    actual = loss_of_pairs(factors, factors.loss("hamming"))
     assert_allclose(actual, expected, atol=1e-12)
 
 
 @given(any_factors, st.sampled_from(sorted(LOSSES)))
 @settings(deadline=None)
 def test_a_loss_is_symmetric_and_zero_only_at_the_truth(factors, name):
-    actual = loss_of_pairs(factors, make_loss(name, factors))
+    actual = loss_of_pairs(factors, factors.loss(name))
     assert_allclose(actual, actual.T, atol=1e-12)
     assert (np.diag(actual) == 0).all()
     assert (actual + np.eye(len(actual)) > 0).all()
@@ -108,7 +103,7 @@ def test_the_solver_adds_the_decomposed_loss_to_the_scores(factors, seed):
 def test_the_edge_loss_is_added_exactly():
     factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
     scores = np.array([1.0, 2.0, 3.0, 4.0])
-    actual = compiled_tables(factors, make_loss("edge", factors), [0, 1], scores)
+    actual = compiled_tables(factors, factors.loss("edge"), [0, 1], scores)
     assert actual.tolist() == [2.0, 2.0, 4.0, 5.0]
 
 
@@ -122,7 +117,7 @@ def test_on_independent_labels_every_loss_is_one_per_wrong_label(loss):
 
 def test_hamming_shares_each_label_by_its_number_of_factors():
     star = FactorGraph(LabelGraph(4, [(0, 1), (0, 2), (0, 3)]), [2, 2, 2, 2])
-    loss = make_loss("hamming", star)
+    loss = star.loss("hamming")
     assert_allclose(loss.first, 1 / 3)
     assert_allclose(loss.second, 1.0)
     assert_allclose(loss.joint, 0.0)

@@ -216,3 +216,27 @@ def test_identity_tells_pieces_of_work_apart_and_not_their_outcomes():
     for name in row:
         assert identity({**row, name: "other"}) != identity(row), name
     assert identity({**row, "scores": {}, "error": "no", "seconds": 1}) == identity(row)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("machine", "Abacus"),
+        ("machine.cores", "two"),
+        ("versions", ["2.0"]),
+        ("versions.numpy", 2.0),
+        ("scores", 0.5),
+        ("finished", 2026),
+        ("dataset", ["yeast"]),
+        ("gap", "small"),
+    ],
+)
+def test_a_row_with_a_damaged_field_is_named(tmp_path, field, value):
+    path = tmp_path / "rows.jsonl"
+    name, _, inner = field.partition(".")
+    damaged = {"kind": "fold", name: {inner: value} if inner else value}
+    RowFile(path).append([{"kind": "fold", "machine": None}, damaged])
+    with pytest.raises(
+        ValueError, match=rf"rows.jsonl, line 2: .* '{field}' .* damaged"
+    ):
+        RowFile(path).read()

@@ -1,4 +1,4 @@
-"""Progress is shown on a terminal, and nowhere else."""
+"""Progress is a bar on a terminal, and plain lines elsewhere."""
 
 import io
 import sys
@@ -14,11 +14,26 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("verbose", [False, True])
-def test_nothing_is_written_in_a_pipe(verbose, monkeypatch):
+def test_silence_is_the_default(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert list(track(range(3), 3, "counting", verbose=verbose)) == [0, 1, 2]
+    assert list(track(range(3), 3, "counting", verbose=False)) == [0, 1, 2]
     assert sys.stderr.getvalue() == ""
+
+
+def test_pipes_and_logs_get_plain_lines_now_and_then(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert list(track(range(3), 3, "counting", verbose=True)) == [0, 1, 2]
+    assert sys.stderr.getvalue() == "spanforest: counting: 3 of 3, 0 s\n"
+
+
+def test_long_work_gets_a_line_every_few_seconds(monkeypatch):
+    clock = iter(range(0, 1000, 3))  # three seconds later at every look
+    monkeypatch.setattr("spanforest._progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert list(track(range(6), 6, "counting", verbose=True)) == list(range(6))
+    lines = sys.stderr.getvalue().splitlines()
+    assert len(lines) > 2
+    assert lines[-1].startswith("spanforest: counting: 6 of 6")
 
 
 def test_a_bar_is_shown_on_a_terminal(monkeypatch):
@@ -28,13 +43,21 @@ def test_a_bar_is_shown_on_a_terminal(monkeypatch):
     assert "counting" in sys.stderr.getvalue()
 
 
-def test_without_rich_items_come_and_nothing_is_shown(monkeypatch):
+def test_without_rich_a_terminal_gets_lines_and_is_told_what_is_missing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setattr("spanforest._progress.find_spec", lambda name: None)
     assert list(track(range(3), 3, "counting", verbose=True)) == [0, 1, 2]
+    assert "install rich" in sys.stderr.getvalue()
+    assert "counting: 3 of 3" in sys.stderr.getvalue()
+
+
+def test_the_gap_is_written_in_a_pipe_when_the_goal_is_reached(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
     with watch_gap(0.01, verbose=True) as watch:
-        assert watch is None
-    assert sys.stderr.getvalue() == ""
+        watch(3, 0.5)
+        watch(4, 0.005)
+    (line,) = sys.stderr.getvalue().splitlines()
+    assert line.startswith("spanforest: pass 4: duality gap 0.50%")
 
 
 def test_a_gap_is_shown_on_a_terminal(monkeypatch):

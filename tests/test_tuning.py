@@ -273,7 +273,7 @@ def test_the_kernel_is_computed_once_per_gamma(monkeypatch):
         calls.append(gamma)
         return rbf_kernel(X, Y, gamma=gamma)
 
-    monkeypatch.setattr("spanforest.kernels._registry.rbf_kernel", counted)
+    monkeypatch.setattr("spanforest.kernels._registry.gaussian_kernel", counted)
     tuned(kernels=["linear", "rbf"], gammas=[0.5, 1, 2]).fit(X, Y)
     assert_allclose(calls, [0.5 * UNIT, UNIT, 2 * UNIT])
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy import optimize
-from training_tasks import (
+from oracles import (
     TREE,
     any_form,
     cyclic_tasks,
@@ -19,6 +18,7 @@ from training_tasks import (
     marginals,
     tables,
 )
+from scipy import optimize
 
 from spanforest import solver
 from spanforest.factors import FactorGraph

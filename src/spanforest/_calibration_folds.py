@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from spanforest._blas import single_blas_thread
 from spanforest._parallel import Workers
-from spanforest._training import Settings, TrainingSet, scores_of, train
+from spanforest._training import Settings, TrainingSet, scores_of, train_path
 from spanforest.calibration import Calibration, fit_calibration
 from spanforest.factors import FactorGraph
-from spanforest.losses import find_loss
 
 N_FOLDS = 5
 MOST_MEMBERS = 10  # that are trained again on each fold
@@ -31,8 +30,7 @@ class RefittedMembers(NamedTuple):
         """The margin that training asks for: the average cost of one wrong label."""
         total = np.zeros(self.factors[0].n_labels)
         for factors in self.factors:
-            ends = factors.arrays.factor
-            loss = find_loss(self.settings.loss)(ends["first"], ends["second"])
+            ends, loss = factors.arrays.factor, factors.loss(self.settings.loss)
             np.add.at(total, ends["first"], loss.joint + loss.first)
             is_edge = ends["second"] >= 0
             at_second = (loss.joint + loss.second)[is_edge]
@@ -93,7 +91,8 @@ def margins_of_fold(
     scores = []
     for factors, own in zip(members.factors, seeds, strict=True):
         rng = np.random.default_rng(own)
-        solution = train(inside, factors, rng, members.settings)
+        settings = members.settings
+        solution = next(train_path(inside, factors, rng, settings, [settings.C]))
         with single_blas_thread():
             scores.append(scores_of(rows, solution.weights, solution.intercept))
     return members.margins(members.factors, scores)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spanforest._inputs import Input, input_for, kind_of_input
@@ -23,7 +23,7 @@ from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
-from spanforest.inference import Decoding, max_product
+from spanforest.inference import Decoding, decode, max_product
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
@@ -32,7 +32,11 @@ CHUNK_CELLS = 2**22  # entries of the largest array of a chunk: 32 MB
 Decoder = Callable[[FactorGraph, NDArray[np.float64]], Decoding]
 DECODERS: dict[str, Decoder] = {
     "certified": decode_exactly,
-    "max_product": lambda factors, scores: max_product(factors, scores)[0],
+    "max_product": lambda factors, scores: (
+        decode(factors, scores)
+        if factors.graph.is_forest
+        else max_product(factors, scores)[0]
+    ),
 }
 # attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
@@ -52,14 +56,30 @@ DATA_ATTRIBUTES = (
 )
 
 
-def fits_probabilities(model: Any) -> bool:
-    """Return whether `fit` calibrates probabilities; refuse if it does not."""
-    if not model.probability:
-        raise AttributeError(
-            "there are no probabilities with probability=False. Set probability=True "
-            "and call 'fit' again."
-        )
-    return True
+class _NeedsProbability:
+    """A method that exists with ``probability=True`` only.
+
+    It is scikit-learn's ``available_if`` with a message that says what to do.
+    """
+
+    def __init__(self, method: Callable[..., Any]):
+        self.__doc__ = method.__doc__
+        self.method = method
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.method
+        if not model.probability:
+            raise AttributeError(
+                f"{type(model).__name__} has no {self.method.__name__} with "
+                "probability=False. Set probability=True and call 'fit' again."
+            )
+        return MethodType(self.method, model)
+
+
+def needs_probability(method: Callable[..., Any]) -> Any:
+    """Make a method available with ``probability=True`` only."""
+    return _NeedsProbability(method)
 
 
 def _limits(seconds: float | None) -> Limits:
@@ -176,11 +196,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
         """Check X; features come out dense, or as CSR without duplicate entries."""
+        # new examples go to the input that was fitted, whatever set_params did since
+        kind = kind_of_input(self.kernel) if reset else self._input
         X = validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse=False if kind_of_input(self.kernel).is_pairwise else "csr",
+            accept_sparse=False if kind.is_pairwise else "csr",
             dtype=[np.float64, np.float32],
         )
         if sparse.issparse(X) and not X.has_canonical_format:
@@ -235,7 +257,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of examples, given the rows that weights multiply."""
-        return scores_of(rows, self._weights, self.intercept_)
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
+            scores = scores_of(rows, self._weights, self.intercept_)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "some scores overflow: X has values far outside those of training. "
+                "Scale new examples as the training examples were scaled."
+            )
+        return scores
 
     def _labels_by(
         self, X: Any, choose: Callable[[Any], NDArray[np.intp]]
@@ -337,7 +366,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         values = self._coding.to_labels(labels.reshape(n * k, n_labels))
         return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
 
-    @available_if(fits_probabilities)
+    @needs_probability
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return the probability of each label, calibrated on held-out folds.
 
@@ -373,7 +402,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return P
         return self._probability_on(P)
 
-    @available_if(fits_probabilities)
+    @needs_probability
     def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
         """Predict the label sets that are best on average for a measure.
 

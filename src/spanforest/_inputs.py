@@ -18,14 +18,19 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from spanforest.factors import Coordinates
-from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
+from spanforest.kernels import (
+    KernelSpec,
+    check_kernel_matrix,
+    unit_diagonal,
+    unit_rows,
+)
 from spanforest.solver import Form, KernelForm, linear_form
 
 SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float32
 LARGEST_COPY = 2**30  # bytes
+LARGEST_SINGLE = 1e30  # sums of such values are still far below the limit of float32
 
 Indices = NDArray[np.intp]
 
@@ -87,8 +92,15 @@ class KernelMatrix(NamedTuple):
         """Slice the matrix: the kernel is not computed again."""
         return KernelMatrix(self.K[np.ix_(train, train)]), self.K[np.ix_(test, train)]
 
+    @property
+    def _fits_single(self) -> bool:
+        # no entry exceeds the largest on the diagonal
+        return float(self.K.diagonal().max()) < LARGEST_SINGLE
+
     def in_single_precision(self) -> KernelMatrix:
-        """Return the matrix in float32."""
+        """Return the matrix in float32, unless its values are too large for that."""
+        if not self._fits_single:
+            return self
         return KernelMatrix(self.K.astype(np.float32, copy=False))
 
     def prepared(self, tol: float) -> KernelMatrix:
@@ -100,6 +112,8 @@ class KernelMatrix(NamedTuple):
         is_double = self.K.dtype == np.float64
         if not is_double or tol < SINGLE_SUFFICES or self.K.nbytes > 2 * LARGEST_COPY:
             return self  # the copy is half as large as K
+        if not self._fits_single:
+            return self
         return self._replace(single=self.K.astype(np.float32))
 
 
@@ -142,13 +156,13 @@ class LinearInput(Input):
 
     def fit(self, X: Any, Y: NDArray[np.int32]) -> Features:
         """Check the features, and scale them if that is asked for."""
-        check_size(X)
         self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
         return Features(self.rows(X))
 
     def rows(self, X: Any) -> Any:
         """Return the features, scaled to unit length if that is asked for."""
-        return normalize(X) if self.normalize else X
+        check_size(X)
+        return unit_rows(X) if self.normalize else X
 
 
 class KernelInput(Input):
@@ -173,6 +187,7 @@ class KernelInput(Input):
 
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the kernel values between new and training examples."""
+        check_size(X)
         K = self.spec.matrix(X, self.X_fit)
         if not self.normalize:
             return K

@@ -125,7 +125,7 @@ def read_labels(
             ) from None
         classes.append(values)
         codes.append(numbers)
-    dtype = np.result_type(*classes) if _same_kind(classes) else np.dtype(object)
+    dtype = _common_type(classes)
     coding = LabelCoding(classes, names, is_vector, dtype)
     return np.column_stack(codes), coding
 
@@ -272,6 +272,14 @@ def _check_missing(
         )
 
 
-def _same_kind(classes: list[NDArray[Any]]) -> bool:
+def _common_type(classes: list[NDArray[Any]]) -> np.dtype[Any]:
+    """Return a type that holds the values of all labels; whole numbers stay whole."""
     kinds = {"number" if c.dtype.kind in "biuf" else c.dtype.kind for c in classes}
-    return len(kinds) == 1
+    if len(kinds) > 1:
+        return np.dtype(object)
+    common = np.result_type(*classes)
+    if common.kind == "f" and all(c.dtype.kind in "biu" for c in classes):
+        # NumPy's common type of int64 and uint64 is float64
+        fits = max(int(c.max()) for c in classes) <= np.iinfo(np.int64).max
+        return np.dtype(np.int64 if fits else object)
+    return common

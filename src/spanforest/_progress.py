@@ -1,8 +1,9 @@
-"""Progress of long work, shown on a terminal if rich is installed, and else silent."""
+"""Progress of long work: a bar on a terminal, else plain lines on stderr."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -10,10 +11,32 @@ from typing import Any
 
 __all__ = ["track", "watch_gap"]
 
+SECONDS_BETWEEN_LINES = 5.0
 
-def _shown(verbose: bool) -> bool:
+
+class _Lines:
+    """Writes a line to stderr now and then, for those who see no bar."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + SECONDS_BETWEEN_LINES
+        if sys.stderr.isatty():
+            self._write("install rich for a progress bar: pip install rich")
+
+    def show(self, text: str, *, is_last: bool = False) -> None:
+        """Write a text if it is the last one, or the last line is some seconds old."""
+        now = time.monotonic()
+        if is_last or now >= self._next:
+            self._write(text)
+            self._next = now + SECONDS_BETWEEN_LINES
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"spanforest: {text}\n")
+        sys.stderr.flush()
+
+
+def _has_bar() -> bool:
     # rich is an optional extra, so that its absence is no error
-    return verbose and sys.stderr.isatty() and find_spec("rich") is not None
+    return sys.stderr.isatty() and find_spec("rich") is not None
 
 
 def track(
@@ -26,9 +49,20 @@ def track(
     >>> list(track("ab", 2, "letters", verbose=False))
     ['a', 'b']
     """
-    if not _shown(verbose):
+    if not verbose:
         yield from items
-        return
+    elif _has_bar():
+        yield from _with_bar(items, total, description)
+    else:
+        lines, start = _Lines(), time.monotonic()
+        for number, item in enumerate(items, start=1):
+            seconds = time.monotonic() - start
+            text = f"{description}: {number} of {total}, {seconds:.0f} s"
+            lines.show(text, is_last=number == total)
+            yield item
+
+
+def _with_bar(items: Iterable[Any], total: int, description: str) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn
 
@@ -49,13 +83,21 @@ def watch_gap(
     ...     print(watch)
     None
     """
-    if not _shown(verbose):
+    if not verbose:
         yield None
+        return
+
+    def text(n_passes: int, gap: float) -> str:
+        return (
+            f"pass {n_passes}: duality gap {gap:.2%} of the dual objective, "
+            f"goal {goal:.2%}"
+        )
+
+    if not _has_bar():
+        lines = _Lines()
+        yield lambda n_passes, gap: lines.show(text(n_passes, gap), is_last=gap <= goal)
         return
     from rich.console import Console
 
     with Console(stderr=True).status("training") as status:
-        yield lambda n_passes, gap: status.update(
-            f"pass {n_passes}: duality gap {gap:.2%} of the dual objective, "
-            f"goal {goal:.2%}"
-        )
+        yield lambda n_passes, gap: status.update(text(n_passes, gap))

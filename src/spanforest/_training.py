@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from spanforest._inputs import Basis
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
-from spanforest.losses import find_loss
-from spanforest.solver import Problem, Solution, solve_path
-
-Watch = Callable[[int, float], None]  # called with every pass and its relative gap
+from spanforest.solver import Problem, Solution, Watch, solve_path
 
 
 class TrainingSet(NamedTuple):
@@ -83,31 +80,14 @@ class Model(NamedTuple):
     factors: FactorGraph
     solution: Solution
 
-    @property
-    def relative_gap(self) -> float:
-        """The gap relative to the dual objective, infinite if that is not > 0."""
-        if self.solution.dual_objective <= 0.0:
-            return np.inf
-        return self.solution.gap / self.solution.dual_objective
-
 
 def train_member(
     data: TrainingSet, draw: Draw, settings: Settings, watch: Watch | None = None
 ) -> Model:
     """Draw a member's graph and train it."""
     factors, rng = draw.start(data)
-    return Model(factors, train(data, factors, rng, settings, watch))
-
-
-def train(
-    data: TrainingSet,
-    factors: FactorGraph,
-    rng: np.random.Generator,
-    settings: Settings,
-    watch: Watch | None = None,
-) -> Solution:
-    """Train on the factors of a model."""
-    return next(train_path(data, factors, rng, settings, [settings.C], watch))
+    path = train_path(data, factors, rng, settings, [settings.C], watch)
+    return Model(factors, next(path))
 
 
 def train_path(
@@ -122,9 +102,7 @@ def train_path(
 
     `settings.C` is not used.
     """
-    ends = factors.arrays.factor
-    loss = find_loss(settings.loss)(ends["first"], ends["second"])
-    problem = Problem(factors, loss, data.Y, settings.C)
+    problem = Problem(factors, factors.loss(settings.loss), data.Y, settings.C)
     form = data.basis.form(problem.coordinates, settings.fit_intercept)
     return solve_path(
         form,

@@ -47,7 +47,8 @@ class TopLists(NamedTuple):
     factors, the score is not below the bound.
     """
 
-    labels: NDArray[np.intp]  # (n, k, n_labels)
+    # (n, k, n_labels) codes; values of Y in the result of `predict_topk`
+    labels: NDArray[np.intp]
     scores: NDArray[np.float64]  # (n, k); -inf at places that could not be filled
     bound: NDArray[np.float64]  # (n,) no labelling outside the list scores higher
 

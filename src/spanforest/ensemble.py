@@ -75,7 +75,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     random_state : int, RandomState, Generator or None
         Draws the graphs and the order of the examples.
     verbose : int, default=0
-        Show progress on a terminal if positive (needs rich).
+        Show progress if positive: a bar on a terminal if rich is installed, else plain
+        lines on stderr.
     n_jobs : int, optional
         Members trained at the same time, in threads unless joblib is told otherwise.
     probability : bool, default=False
@@ -377,7 +378,7 @@ def warn_of_shortfall(models: list[Model], settings: Settings) -> None:
     """Warn the caller of `fit` if members stopped short of their tolerance."""
     n_short = sum(not model.solution.converged for model in models)
     if n_short:
-        largest = max(model.relative_gap for model in models)
+        largest = max(model.solution.relative_gap for model in models)
         warn_not_converged(
             f"{n_short} of {len(models)} members stopped after {settings.max_iter} "
             f"passes with a duality gap of up to {largest:.2g} times the dual "

@@ -1,7 +1,7 @@
 """The factors of an output graph, and where their cells stand.
 
-This is the only module that knows how many values each label takes. The compiled
-routines read a factor graph as arrays of records.
+The layout of the cells is decided here. Compiled routines read it from arrays of
+records.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from spanforest import _compiled
 from spanforest._compiled import FactorArrays
 from spanforest.graphs import LabelGraph, consensus_graph
+from spanforest.losses import FactorLoss, find_loss
 
 __all__ = ["Coordinates", "FactorGraph", "consensus_factors"]
 
@@ -42,23 +43,23 @@ FACTOR_FIELDS = _integers(
     "to_second",
 )
 BRANCH_FIELDS = _integers(
-    "parent",  # the label towards the root
-    "n_parent",  # its values,
-    "parent_start",  # where they stand among the values of all labels,
-    "parent_stride",  # and cells between two of them
-    "child",  # the same of the label away from the root
+    "parent",  # label towards the root
+    "n_parent",  # number of its values
+    "parent_start",  # where its values stand among the values of all labels
+    "parent_stride",  # number of cells from one of its values to the next
+    "child",  # label away from the root; the next three are as for the parent
     "n_child",
     "child_start",
     "child_stride",
-    "table",  # first cell
-    "choices",  # where the child's best values, given the parent's, are noted
+    "offset",  # first cell of the edge
+    "choices",  # where routines note the child's best value for each of the parent's
 )
 COORDINATE_FIELDS = _integers(
-    "cell",  # first cell of the factor
+    "offset",  # first cell of the factor
     "n_first",
     "n_second",
-    "first",  # where the sums of its rows stand, without the first row
-    "second",  # where the sums of its columns stand, without the first column
+    "row_sums",  # where the sums of its rows stand, without the first row
+    "column_sums",  # where the sums of its columns stand, without the first column
     "inner",  # where the cells outside of the first row and column stand
 )
 
@@ -67,8 +68,8 @@ class FactorGraph:
     """The factors of a graph over labels with given numbers of values.
 
     The factors are the edges, and one unary factor for every label without an edge, so
-    that no label goes unseen. A labelling y picks one cell of every factor's table;
-    U(y) marks these cells.
+    that no label goes unseen, or for the labels in `unary_labels`. A labelling y picks
+    one cell of every factor's table; U(y) marks these cells.
 
     Parameters
     ----------
@@ -140,6 +141,11 @@ class FactorGraph:
         picked[:, :n_edges] += Y[:, factor["second"][:n_edges]]
         return picked.astype(np.int32)
 
+    def loss(self, name: str) -> FactorLoss:
+        """Return the weights on these factors of the loss called `name`."""
+        factor = self.arrays.factor
+        return find_loss(name)(factor["first"], factor["second"])
+
     def places_of(self, member: FactorGraph) -> NDArray[np.intp]:
         """Return where the cells of `member`, which has some of these factors, are."""
         here, there = self.arrays.factor, member.arrays.factor
@@ -196,14 +202,14 @@ class FactorGraph:
             branch[f"{end}_start"] = label["start"][labels]
         branch["parent_stride"] = np.where(is_second, edge["n_second"], 1)
         branch["child_stride"] = np.where(is_second, 1, edge["n_second"])
-        branch["table"] = edge["offset"]
+        branch["offset"] = edge["offset"]
         branch["choices"] = _starts(branch["n_parent"])
         root = np.flatnonzero(parent < 0)
         return FactorArrays(label, factor, branch, root, order, incident)
 
 
 class Coordinates(NamedTuple):
-    """The independent numbers behind sums of differences U(y) - U(z) of labellings.
+    """Where the independent numbers of a sum of differences U(y) - U(z) stand.
 
     The tables of such a sum have two properties: each table sums to zero, and two
     factors that share a label agree about the sums of its values. So a few numbers
@@ -214,8 +220,8 @@ class Coordinates(NamedTuple):
     columns.
     """
 
-    arrays: NDArray[np.void]  # (n_factors,) records
-    n: int
+    layout: NDArray[np.void]  # (n_factors,) records, see COORDINATE_FIELDS
+    n: int  # how many numbers
 
     @classmethod
     def of(cls, factors: FactorGraph, *, shared: bool = True) -> Coordinates:
@@ -234,41 +240,41 @@ class Coordinates(NamedTuple):
         """
         factor, n_edges = factors.arrays.factor, factors.graph.n_edges
         n_first = factors.n_values[factor["first"]]
-        arrays = np.zeros(len(factor), COORDINATE_FIELDS)
-        arrays["cell"] = factor["offset"]
-        arrays["n_first"] = n_first
-        arrays["n_second"] = factor["n_second"]
+        layout = np.zeros(len(factor), COORDINATE_FIELDS)
+        layout["offset"] = factor["offset"]
+        layout["n_first"] = n_first
+        layout["n_second"] = factor["n_second"]
         if shared:
             sums = _starts(factors.n_values - 1)
-            arrays["first"] = sums[factor["first"]]
-            arrays["second"][:n_edges] = sums[factor["second"][:n_edges]]
+            layout["row_sums"] = sums[factor["first"]]
+            layout["column_sums"][:n_edges] = sums[factor["second"][:n_edges]]
             n_sums = int((factors.n_values - 1).sum())
         else:
             own = n_first + factor["n_second"] - 2
-            arrays["first"] = _starts(own)
-            arrays["second"] = arrays["first"] + n_first - 1
+            layout["row_sums"] = _starts(own)
+            layout["column_sums"] = layout["row_sums"] + n_first - 1
             n_sums = int(own.sum())
         n_inner = (n_first - 1) * (factor["n_second"] - 1)
-        arrays["inner"] = n_sums + _starts(n_inner)
-        return cls(arrays, n_sums + int(n_inner.sum()))
+        layout["inner"] = n_sums + _starts(n_inner)
+        return cls(layout, n_sums + int(n_inner.sum()))
 
     @property
     def n_cells(self) -> int:
         """Number of cells of all tables."""
-        last = self.arrays[-1]
-        return int(last["cell"] + last["n_first"] * last["n_second"])
+        last = self.layout[-1]
+        return int(last["offset"] + last["n_first"] * last["n_second"])
 
     def expand(self, values: ArrayLike) -> NDArray[np.float64]:
         """Return the tables, of shape (n, n_cells), that have these coordinates."""
         values = np.ascontiguousarray(values, dtype=np.float64)
         cells = np.empty((len(values), self.n_cells))
-        _compiled.expand_rows(self.arrays, values, cells)
+        _compiled.expand_rows(self.layout, values, cells)
         return cells
 
     def squared_norm(self, values: ArrayLike) -> float:
         """Return the sum of the squares of all cells."""
         values = np.ascontiguousarray(values, dtype=np.float64)
-        return float(_compiled.squared_norm(self.arrays, values))
+        return float(_compiled.squared_norm(self.layout, values))
 
 
 def consensus_factors(members: Sequence[FactorGraph]) -> FactorGraph:
@@ -294,6 +300,8 @@ def running_sums(
 ) -> Iterator[NDArray[np.float64]]:
     """Yield the sum of the scores of the first 1, 2, ... members on their union.
 
+    Weights and intercepts are summed in the same way: they have a column per cell too.
+
     Parameters
     ----------
     union : FactorGraph
@@ -301,7 +309,7 @@ def running_sums(
     members : sequence of FactorGraph
         At least one.
     scores : iterable of ndarray of shape (n, n_cells of the member)
-        The scores of each member.
+        The scores, or the weights, of each member.
 
     Yields
     ------
@@ -331,7 +339,9 @@ def average_scores(
     members: Sequence[FactorGraph],
     scores: Iterable[NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Return the mean of the members' scores on their union; see `running_sums`.
+    """Return the mean of the members' scores, or weights, on their union.
+
+    See `running_sums`.
 
     Examples
     --------

@@ -520,6 +520,12 @@ def _from_array(graph: Any, n_labels: int) -> LabelGraph:
     if not square or (array.shape != (n_labels, n_labels) and array.shape == (2, 2)):
         return LabelGraph(n_labels, array)
     _check_size(len(array), n_labels)
+    missing = np.argwhere(array != array)  # NaN differs from itself
+    if len(missing):
+        raise ValueError(
+            "an adjacency matrix must hold numbers; the entry at row "
+            f"{missing[0][0]}, column {missing[0][1]} is NaN. Write 0 for no edge."
+        )
     if not np.array_equal(array != 0, array.T != 0):
         raise ValueError(
             "an adjacency matrix must be symmetric, because edges have no direction. "

@@ -36,14 +36,18 @@ class Decoding(NamedTuple):
     are equal.
     """
 
-    labels: NDArray[np.intp]  # (n, n_labels) codes
+    # (n, n_labels) codes; values of Y in the result of `predict_certified`
+    labels: NDArray[np.intp]
     score: NDArray[np.float64]  # (n,) score of the labelling
     bound: NDArray[np.float64]  # (n,) no labelling scores higher; inf if unknown
 
     @property
     def proven(self) -> NDArray[np.bool_]:
-        """Whether the bound shows the labelling to be optimal (up to rounding)."""
-        return self.score >= self.bound
+        """Whether the bound shows the labelling to be optimal (up to rounding).
+
+        An infinite score proves nothing.
+        """
+        return np.isfinite(self.score) & (self.score >= self.bound)
 
 
 def score_labels(

@@ -20,13 +20,13 @@ __all__ = ["LOSSES", "FactorLoss", "edge_loss", "find_loss", "hamming_loss"]
 class FactorLoss(NamedTuple):
     """Weights of a loss, each of shape (n_factors,)."""
 
-    joint: NDArray[np.float64]  # the factor's label is wrong
+    joint: NDArray[np.float64]  # the factor's cell is wrong: one of its labels or both
     first: NDArray[np.float64]  # the label at its first end is wrong
     second: NDArray[np.float64]  # the label at its second end is wrong
 
 
 def edge_loss(first: NDArray[np.intp], second: NDArray[np.intp]) -> FactorLoss:
-    """Count the factors whose label is wrong: the paper's loss.
+    """Count the factors whose cell is wrong: the paper's loss.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class MMCRFClassifier(GraphClassifier):
         Weight of the training errors.
     loss : {"edge", "hamming"}, default="edge"
         What counts as an error: edges whose label pair is wrong (the paper), or wrong
-        labels.
+        labels. If labels are missing in `y`, "edge" also counts wrong single labels.
     fit_intercept : bool, default=True
         Add a constant feature (a constant to the kernel).
     tol : float, default=1e-2
@@ -72,7 +72,8 @@ class MMCRFClassifier(GraphClassifier):
     random_state : int, RandomState, Generator or None
         Draws the graph and the order of the examples.
     verbose : int, default=0
-        Show progress on a terminal if positive (needs rich).
+        Show progress if positive: a bar on a terminal if rich is installed, else plain
+        lines on stderr.
     probability : bool, default=False
         Also fit what `predict_proba` and `predict_for` need, on held-out folds: five
         more trainings. Nothing else changes.
@@ -207,8 +208,8 @@ class MMCRFClassifier(GraphClassifier):
         if not model.solution.converged:
             warn_not_converged(
                 f"the duality gap is {self.duality_gap_:.3g} after {self.n_iter_} "
-                f"passes, {model.relative_gap:.2g} times the dual objective; tol is "
-                f"{self.tol:g}"
+                f"passes, {model.solution.relative_gap:.2g} times the dual objective; "
+                f"tol is {self.tol:g}"
             )
         return self
 

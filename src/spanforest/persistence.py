@@ -33,7 +33,7 @@ from spanforest._whole_files import check_target, is_stream, whole_file
 
 __all__ = ["FORMAT_VERSION", "ModelFile", "ModelFileError", "describe", "load", "save"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 3  # 1 and 2 were never released
 
 _FORMAT = "spanforest-model"
 _MAGIC = f'{{"format": "{_FORMAT}"'.encode()
@@ -309,6 +309,11 @@ def _read_header(path: Path, file: BinaryIO) -> ModelFile:
             f"versions up to {FORMAT_VERSION}. Install a newer spanforest."
         )
     header = ModelFile(*map(fields.get, ModelFile._fields))
+    if version in (1, 2):
+        raise ModelFileError(
+            f"{path} was saved by a development version, in format {version}. Fit the "
+            "model again and save it."
+        )
     if version != FORMAT_VERSION or not _is_sound(header):
         raise _damaged(path, "a field of its header is missing or wrong")
     n_bytes = os.fstat(file.fileno()).st_size - file.tell()

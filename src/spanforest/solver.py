@@ -7,9 +7,9 @@ Three ideas, each in a few lines:
   work on blocks of examples at the speed of a matrix product. All forms walk the same
   iterates, up to rounding. They multiply not tables but their coordinates, about half
   as many (`factors.Coordinates`).
-* *Visits.* Every epoch visits all examples in random order; a visit makes a few
-  pairwise steps (forests) or Frank-Wolfe steps (graphs with cycles) with exact line
-  search on one row of A.
+* *Visits.* An *epoch* visits all examples once, in random order; users read *pass*.
+  `max_iter` and `n_iter_` count them. A visit makes a few pairwise steps (forests) or
+  Frank-Wolfe steps (graphs with cycles) with exact line search on one row of A.
 * *Acceleration.* Scores are computed from an average of the A of past epochs instead of
   A itself (`Acceleration`). The average is dual feasible too: it is the solution.
 
@@ -30,14 +30,6 @@ from scipy import sparse
 
 from spanforest import _compiled
 from spanforest._blas import single_blas_thread
-from spanforest._compiled import (
-    DenseRows,
-    LossArrays,
-    Messages,
-    ProblemArrays,
-    SparseRows,
-    State,
-)
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.losses import FactorLoss
 
@@ -49,15 +41,14 @@ __all__ = [
     "Solution",
     "SparseForm",
     "linear_form",
-    "solve",
     "solve_path",
 ]
 
 BLOCK_SIZE = 8  # examples whose scores are computed at once before they are visited
-CERTIFIED_AT_ONCE = 256  # examples whose margin violations are computed at once
+CHUNK_SIZE = 256  # examples whose margin violations are computed at once
 STEPS_PER_VISIT = 3
-# Expected ratio of the exact gap to its estimate, before the first exact gap is known.
-USUAL_SHARE = 0.75
+USUAL_RATIO = 0.75  # of an exact gap to its estimate, before the first one is known
+Watch = Callable[[int, float], None]  # called with every epoch and its relative gap
 
 
 class Problem(NamedTuple):
@@ -83,9 +74,8 @@ class Problem(NamedTuple):
         if observed.all():
             return np.zeros((0, 0), dtype=bool)
         factor = self.factors.arrays.factor
-        is_unary = factor["second"] < 0
-        taught = observed[:, factor["first"]]
-        taught &= observed[:, factor["second"]] | is_unary
+        first, second = factor["first"], factor["second"]  # -1 for a unary factor
+        taught = observed[:, first] & (observed[:, second] | (second < 0))
         return np.ascontiguousarray(taught)  # the layout that routines are compiled for
 
 
@@ -110,6 +100,11 @@ class Solution(NamedTuple):
         return float(self.gaps[-1])
 
     @property
+    def relative_gap(self) -> float:
+        """Gap relative to the dual objective, infinite if that is not > 0."""
+        return _relative(self.gap, self.dual_objective)
+
+    @property
     def converged(self) -> bool:
         """Whether the gap is at most `tol` times the dual objective."""
         return self.gap <= self.tol * self.dual_objective
@@ -119,8 +114,9 @@ class Form(ABC):
     """Dual variables of one problem, and the weights that scores are computed from.
 
     Visits change `dual_coef`; `weights` and `intercept` belong to its average (see
-    `Acceleration`). All three are coordinates. An intercept is the weight of a constant
-    feature: `constant` is 1, or 0 for none, and adds its square to the kernel.
+    `Acceleration`). All three have a column per coordinate, not per cell. An intercept
+    is the weight of a constant feature: `constant` is 1, or 0 for none, and adds its
+    square to the kernel.
 
     Parameters
     ----------
@@ -146,9 +142,9 @@ class Form(ABC):
     def epoch(
         self,
         order: NDArray[np.intp],
-        problem: ProblemArrays,
+        problem: _compiled.ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: Messages | None,
+        messages: _compiled.Messages | None,
         scale: float = 1.0,
     ) -> None:
         """Visit examples in this order, and change the dual variables and weights.
@@ -159,25 +155,25 @@ class Form(ABC):
         """
 
     def restart(self, factor: float = 1.0) -> None:
-        """Begin anew from the dual variables as they are, times a factor.
+        """Multiply the dual variables A by a factor; compute the weights from A itself.
 
-        What is feasible for C is feasible for C' times C' / C: a path of solutions for
-        growing C needs few epochs for each.
+        The average of past epochs is dropped. A is feasible for a larger C' if the
+        factor is between 1 and C' / C.
         """
         self.dual_coef *= factor
         self.weights[...] = self._weights_of(self.dual_coef)
         self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
 
     def sharpen(self) -> None:  # noqa: B027
-        """Multiply in full precision from now on."""
+        """Multiply in full precision from now on, also for later values of C."""
 
-    def scores(self, block: slice) -> NDArray[np.float64]:
+    def scores(self, chunk: slice) -> NDArray[np.float64]:
         """Return F for some examples, in float64."""
-        rows = self.data[block].astype(np.float64, copy=False)
+        rows = self.data[chunk].astype(np.float64, copy=False)
         values = self._products(rows) + self.constant * self.intercept
         return self.coordinates.expand(values)
 
-    def note_scores(self, block: slice, scores: NDArray[np.float64]) -> None:  # noqa: B027
+    def note_scores(self, chunk: slice, scores: NDArray[np.float64]) -> None:  # noqa: B027
         """Take note of F for some examples, for forms that need it for ‖w‖²."""
 
     def squared_norm(self) -> float:
@@ -192,8 +188,10 @@ class Form(ABC):
         """Return rows of the data times the weights."""
         return rows @ self.weights
 
-    def _state(self, hinge: NDArray[np.float64], scale: float) -> State:
-        return State(self.dual_coef, self.intercept, hinge, scale, self.constant)
+    def _state(self, hinge: NDArray[np.float64], scale: float) -> _compiled.State:
+        return _compiled.State(
+            self.dual_coef, self.intercept, hinge, scale, self.constant
+        )
 
 
 class DenseForm(Form):
@@ -215,10 +213,10 @@ class DenseForm(Form):
         state = self._state(hinge, scale)
         _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, messages)
 
-    def _rows(self) -> DenseRows:
+    def _rows(self) -> _compiled.DenseRows:
         weights = self.weights.T
         rounded = weights.astype(self.epoch_data.dtype, copy=False)
-        return DenseRows(self.epoch_data, weights, rounded)
+        return _compiled.DenseRows(self.epoch_data, weights, rounded)
 
     def _products(self, rows):
         products = _compiled.room_for_products(len(rows), self.coordinates.n)
@@ -252,19 +250,19 @@ class KernelForm(DenseForm):
         _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, messages, norms)
 
     def restart(self, factor=1.0):
-        """Begin anew from the dual variables as they are, times a factor."""
+        """Multiply A by a factor; the weights become A itself."""
         super().restart(factor)
-        for block in _blocks(len(self.data)):
-            self.note_scores(block, self.scores(block))
+        for chunk in _chunks(len(self.data)):
+            self.note_scores(chunk, self.scores(chunk))
 
     def sharpen(self):
-        """Multiply by the kernel itself from now on."""
+        """Multiply by the kernel itself from now on, also for later values of C."""
         self.epoch_data = self.data
 
-    def note_scores(self, block, scores):
+    def note_scores(self, chunk, scores):
         """Compute <F_i, A_i> of some examples."""
-        A = self.coordinates.expand(self.weights[block])
-        self._squared_norms[block] = np.einsum("ic,ic->i", scores, A)
+        A = self.coordinates.expand(self.weights[chunk])
+        self._squared_norms[chunk] = np.einsum("ic,ic->i", scores, A)
 
     def squared_norm(self):
         """Return sum_i <F_i, A_i>."""
@@ -282,7 +280,7 @@ class SparseForm(Form):
 
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, one at a time."""
-        rows = SparseRows(self.data.data, self.data.indices, self.data.indptr)
+        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
         state = self._state(hinge, scale)
         _compiled.sparse_pass(order, rows, self.weights, problem, state, messages)
 
@@ -323,13 +321,14 @@ class Acceleration:
     def __init__(self) -> None:
         self.rho, self.scale = 0.0, 1.0
         self._once: list[NDArray[np.float64]] = []
-        self._past: list[NDArray[np.float64]] = []  # value - scale * A
+        self._past: list[NDArray[np.float64]] = []  # value - scale * A's own value
 
     def advance(self, kappa: float, values: Sequence[NDArray[np.float64]]) -> None:
         """Begin an epoch with a new κ, and change `values` in place accordingly.
 
-        They are the images of the second average, the same arrays in every epoch, each
-        changed since by `scale` times the change of A's image.
+        `values` are arrays that are linear in the second average (weights, intercept,
+        loss term). Pass the same arrays in every epoch. Between two calls the caller
+        adds `scale` times each change of A's own value.
         """
         if not self._once:
             self._once = [np.zeros_like(value) for value in values]
@@ -353,15 +352,19 @@ class Pace:
     """
 
     PATIENCE = 10  # epochs without a new smallest gap
+    LARGEST = 20.0  # limit of κ, which is halved when PATIENCE ends
+    SMALLEST_CAP = 3.5
+    CAP_PER_RATIO = 3.0  # the cap, relative to D / ‖w‖²
+    GROWTH = 0.5  # of κ per epoch
 
     def __init__(self) -> None:
-        self.limit = 20.0
+        self.limit = self.LARGEST
         self.n_epochs = 0
         self.best_gap = np.inf
         self.best_epoch = 0
 
     def observe(self, gap: float) -> bool:
-        """Take note of the gap after an epoch; return whether there is progress."""
+        """Note the gap's estimate after an epoch; return whether there is progress."""
         self.n_epochs += 1
         if gap < self.best_gap:
             self.best_gap, self.best_epoch = gap, self.n_epochs
@@ -375,54 +378,9 @@ class Pace:
         """Return κ for the next epoch."""
         cap = self.limit
         if squared_norm > 0.0:
-            cap = min(cap, max(3.0 * dual / squared_norm, 3.5))
-        return min(cap, 0.5 * self.n_epochs)
-
-
-def solve(
-    form: Form,
-    problem: Problem,
-    rng: np.random.Generator,
-    *,
-    tol: float = 1e-2,
-    max_iter: int = 100,
-    watch: Callable[[int, float], None] | None = None,
-) -> Solution:
-    """Train until the duality gap is at most `tol` times the dual objective.
-
-    Parameters
-    ----------
-    form : Form
-        For the problem's examples and coordinates, fresh or restarted from feasible
-        dual variables; it is moved to the solution.
-    problem : Problem
-        The problem.
-    rng : Generator
-        Draws the order of the examples in every epoch.
-    tol : float
-        Relative tolerance.
-    max_iter : int
-        Largest number of epochs.
-    watch : callable, optional
-        Called after every epoch with its number and the gap relative to the dual.
-
-    Examples
-    --------
-    >>> from spanforest.graphs import LabelGraph
-    >>> from spanforest.losses import edge_loss
-    >>> Y = np.array([[0, 0], [1, 1]], dtype=np.int32)
-    >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
-    >>> problem = Problem(factors, edge_loss(np.array([0]), np.array([1])), Y, C=1.0)
-    >>> form = KernelForm(np.eye(2), problem.coordinates)
-    >>> solution = solve(form, problem, np.random.default_rng(0))
-    >>> solution.converged
-    True
-    """
-    return next(
-        solve_path(
-            form, problem, [problem.C], rng, tol=tol, max_iter=max_iter, watch=watch
-        )
-    )
+            ratio = self.CAP_PER_RATIO * dual / squared_norm
+            cap = min(cap, max(ratio, self.SMALLEST_CAP))
+        return min(cap, self.GROWTH * self.n_epochs)
 
 
 def solve_path(
@@ -433,32 +391,38 @@ def solve_path(
     *,
     tol: float = 1e-2,
     max_iter: int = 100,
-    watch: Callable[[int, float], None] | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solution for every C, each from where the one before it ended.
+    """Train for every C until the gap is at most `tol` times the dual objective.
 
-    Dual variables that are feasible for one C are feasible for a larger C', times any
-    factor from 1 to C' / C. A solution starts from the last ones times the factor that
-    is best for the smoothed ones, whose objective is known.
+    Each C starts from the last dual variables, multiplied by one factor. The factor is
+    the one from 1 to C' / C at which the dual objective of the *smoothed* variables is
+    highest: theirs is the objective that is known.
 
     Parameters
     ----------
     form : Form
-        As for `solve`; it is moved along the path.
+        For the problem's examples and coordinates, fresh or restarted from feasible
+        dual variables; it is moved along the path.
     problem : Problem
         The problem; its C is replaced.
     Cs : iterable of float
         In ascending order.
-    rng, tol, max_iter, watch
-        As for `solve`.
+    rng : Generator
+        Draws the order of the examples in every epoch.
+    tol : float
+        Relative tolerance.
+    max_iter : int
+        Largest number of epochs for one C.
+    watch : callable, optional
+        Called after every epoch with its number and the gap relative to the dual.
 
     Examples
     --------
     >>> from spanforest.graphs import LabelGraph
-    >>> from spanforest.losses import edge_loss
     >>> Y = np.array([[0, 0], [1, 1]], dtype=np.int32)
     >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
-    >>> problem = Problem(factors, edge_loss(np.array([0]), np.array([1])), Y, C=1.0)
+    >>> problem = Problem(factors, factors.loss("edge"), Y, C=1.0)
     >>> form = KernelForm(np.eye(2), problem.coordinates)
     >>> path = solve_path(form, problem, [0.1, 1.0], np.random.default_rng(0))
     >>> [solution.converged for solution in path]
@@ -483,7 +447,7 @@ def _best_factor(form: Form, solution: Solution, largest: float) -> float:
     """
     squared_norm = form.squared_norm()
     peak = np.inf
-    if squared_norm > 0.0:
+    if squared_norm > 0.0:  # <loss, mu> = D + ½‖w‖²
         peak = solution.dual_objective / squared_norm + 0.5
     return min(largest, max(peak, 1.0))
 
@@ -494,42 +458,41 @@ class _Ascent:
     def __init__(self, form: Form, problem: Problem) -> None:
         self.form = form
         self.problem = compiled_problem(problem)
-        self.messages: Messages | None = None
+        self.messages: _compiled.Messages | None = None
         if not problem.factors.graph.is_forest:
             self.messages = _compiled.message_buffers(self.problem.graph)
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
-        self.latest_loss = _compiled.expected_loss(form.dual_coef, self.problem)
-        self.loss = np.array(self.latest_loss)  # <loss, mu>, of the smoothed A
+        # <loss, mu> of A itself and of the smoothed A
+        self.latest_loss_term = _compiled.loss_term(form.dual_coef, self.problem)
+        # 0-d array: Acceleration changes it in place
+        self.loss_term = np.array(self.latest_loss_term)
 
     def run(
-        self,
-        rng: np.random.Generator,
-        tol: float,
-        max_iter: int,
-        watch: Callable[[int, float], None] | None,
+        self, rng: np.random.Generator, tol: float, max_iter: int, watch: Watch | None
     ) -> Solution:
-        """Make epochs until the gap is small enough; see `solve`."""
+        """Make epochs until the gap is small enough; see `solve_path`."""
         form, pace = self.form, Pace()
         gaps: list[float] = []
         seconds: list[float] = []
         start = time.perf_counter()
-        dual, certified, share = 0.0, False, USUAL_SHARE
+        dual, certified, ratio = 0.0, False, USUAL_RATIO
         while not certified and len(gaps) < max_iter:
             self.epoch(pace.kappa(dual, form.squared_norm()), rng)
             dual, estimate = self.dual_and_gap()
             gap = estimate
-            if share * estimate <= tol * dual or len(gaps) + 1 == max_iter:
+            if ratio * estimate <= tol * dual or len(gaps) + 1 == max_iter:
                 self.measure_hinge()
                 dual, gap = self.dual_and_gap()
                 certified = gap <= tol * dual
-                share = min(gap / estimate, 1.0) if estimate > 0.0 else 1.0
+                ratio = min(gap / estimate, 1.0) if estimate > 0.0 else 1.0
             gaps.append(gap)
             seconds.append(time.perf_counter() - start)
-            if not pace.observe(estimate) or gap > estimate:
+            stalled = not pace.observe(estimate)
+            if stalled or gap > estimate:
                 form.sharpen()  # single precision may be what keeps the gap open
             if watch is not None:
-                watch(len(gaps), gap / dual if dual > 0.0 else np.inf)
+                watch(len(gaps), _relative(gap, dual))
         weights = form.coordinates.expand(form.weights)
         intercept = form.coordinates.expand(form.intercept[None])[0]
         return Solution(
@@ -542,40 +505,42 @@ class _Ascent:
         The margin violations become those just before each visit.
         """
         form, acceleration = self.form, self.acceleration
-        acceleration.advance(kappa, [form.weights, form.intercept, self.loss])
+        acceleration.advance(kappa, [form.weights, form.intercept, self.loss_term])
         order = rng.permutation(len(self.hinge))
         form.epoch(order, self.problem, self.hinge, self.messages, acceleration.scale)
-        latest_loss = _compiled.expected_loss(form.dual_coef, self.problem)
-        self.loss += acceleration.scale * (latest_loss - self.latest_loss)
-        self.latest_loss = latest_loss
+        latest = _compiled.loss_term(form.dual_coef, self.problem)
+        self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
+        self.latest_loss_term = latest
 
     def measure_hinge(self) -> None:
         """Compute all margin violations at the form's weights, of the same moment."""
         everyone = np.arange(len(self.hinge))
-        for block in _blocks(len(everyone)):
-            scores, rows = self.form.scores(block), everyone[block]
-            self.form.note_scores(block, scores)
+        for chunk in _chunks(len(everyone)):
+            scores, rows = self.form.scores(chunk), everyone[chunk]
+            self.form.note_scores(chunk, scores)
             _compiled.hinge_rows(scores, rows, self.problem, self.hinge, self.messages)
 
     def dual_and_gap(self) -> tuple[float, float]:
         """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + C sum of hinges.
 
-        The gap is exact if the margin violations are, and an estimate otherwise.
+        Both are exact after `measure_hinge`. After an epoch the gap is an estimate, and
+        in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
         """
         squared_norm = self.form.squared_norm()
         penalty = self.problem.C * self.hinge.sum()
-        gap = squared_norm + penalty - float(self.loss)
-        return float(self.loss) - 0.5 * squared_norm, max(gap, 0.0)
+        loss_term = float(self.loss_term)
+        gap = squared_norm + penalty - loss_term
+        return loss_term - 0.5 * squared_norm, max(gap, 0.0)
 
 
-def compiled_problem(problem: Problem) -> ProblemArrays:
+def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
-    graph = problem.factors.arrays
-    worst = np.repeat(sum(problem.loss), graph.factor["n_cells"])
-    return ProblemArrays(
+    graph, loss = problem.factors.arrays, problem.loss
+    worst = np.repeat(loss.joint + loss.first + loss.second, graph.factor["n_cells"])
+    return _compiled.ProblemArrays(
         graph=graph,
-        coordinates=problem.coordinates.arrays,
-        loss=LossArrays(worst, *problem.loss),
+        layout=problem.coordinates.layout,
+        loss=_compiled.LossArrays(worst, loss.joint, loss.first, loss.second),
         Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
         taught=problem.taught,
         C=float(problem.C),
@@ -583,7 +548,12 @@ def compiled_problem(problem: Problem) -> ProblemArrays:
     )
 
 
-def _blocks(n_samples: int) -> Iterator[slice]:
-    """Cut the examples into blocks."""
-    for start in range(0, n_samples, CERTIFIED_AT_ONCE):
-        yield slice(start, min(start + CERTIFIED_AT_ONCE, n_samples))
+def _relative(gap: float, dual: float) -> float:
+    """Return the gap relative to the dual objective, infinite if that is not > 0."""
+    return gap / dual if dual > 0.0 else np.inf
+
+
+def _chunks(n_samples: int) -> Iterator[slice]:
+    """Cut the examples into chunks."""
+    for start in range(0, n_samples, CHUNK_SIZE):
+        yield slice(start, min(start + CHUNK_SIZE, n_samples))

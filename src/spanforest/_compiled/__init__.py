@@ -13,7 +13,7 @@ build the package do so first, and a test fails if a stamp is not current.
 
 # ruff: noqa: F401  (these are the names that the layers above use)
 from spanforest._compiled.cells import labelling_score
-from spanforest._compiled.certificates import expected_loss, hinge_rows
+from spanforest._compiled.certificates import hinge_rows, loss_term
 from spanforest._compiled.coordinates import expand_rows, squared_norm
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
@@ -48,4 +48,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

@@ -17,14 +17,14 @@ def _upper_bound(scores, g, visit, messages):
     of them are tried.
     """
     if messages is None:
-        bound = forest_max_sum(scores, g, visit.walk, visit.best)
+        bound = forest_max_sum(scores, g, visit.walk, visit.gaining)
     else:
         messages.sent[:] = 0.0
         score, bound = tree_reweighted(
-            scores, g, CERTIFYING_SWEEPS, messages, visit.best
+            scores, g, CERTIFYING_SWEEPS, messages, visit.gaining
         )
         if bound > score and has_few_labellings(g):
-            bound = exhaustive_max(scores, g, visit.best)
+            bound = exhaustive_max(scores, g, visit.gaining)
     return bound
 
 
@@ -46,7 +46,7 @@ def hinge_rows(scores, rows, problem, hinge, messages):
 
 
 @compiled
-def expected_loss(dual_coef, problem):
+def loss_term(dual_coef, problem):
     """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
 
     The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
@@ -56,7 +56,7 @@ def expected_loss(dual_coef, problem):
     loss, A = visit.scores, visit.marginals
     total = 0.0
     for i in range(dual_coef.shape[0]):
-        expand(problem.coordinates, dual_coef[i], A)
+        expand(problem.layout, dual_coef[i], A)
         loss[:] = 0.0
         find_cells(g, problem.Y[i], visit.true_cells)
         add_loss(loss, g, visit.true_cells, problem.loss)
@@ -65,4 +65,4 @@ def expected_loss(dual_coef, problem):
     return total
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

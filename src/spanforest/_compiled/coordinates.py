@@ -6,16 +6,16 @@ from spanforest._compiled.decorators import compiled, inlined
 
 
 @inlined
-def expand(coordinates, values, cells):
+def expand(layout, values, cells):
     """Write into `cells` the tables that have these coordinates.
 
     In a table whose cells sum to zero, the first row and the first column follow from
     the other cells and the sums of the other rows and columns.
     """
-    for f in range(coordinates.shape[0]):
-        at = coordinates[f]
-        corner, n_first, n_second = at["cell"], at["n_first"], at["n_second"]
-        row_sums, column_sums, inner = at["first"], at["second"], at["inner"]
+    for f in range(layout.shape[0]):
+        at = layout[f]
+        corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
+        row_sums, column_sums, inner = at["row_sums"], at["column_sums"], at["inner"]
         if n_first == 2 and n_second == 2:  # the common case
             row, column, both = values[row_sums], values[column_sums], values[inner]
             cells[corner] = both - row - column
@@ -42,15 +42,15 @@ def expand(coordinates, values, cells):
 
 
 @inlined
-def contract(coordinates, cells, values):
+def contract(layout, cells, values):
     """Write into `values` the coordinates of tables: the inverse of `expand`.
 
     Where tables share a label, the last of them gives its sums.
     """
-    for f in range(coordinates.shape[0]):
-        at = coordinates[f]
-        corner, n_first, n_second = at["cell"], at["n_first"], at["n_second"]
-        row_sums, column_sums, inner = at["first"], at["second"], at["inner"]
+    for f in range(layout.shape[0]):
+        at = layout[f]
+        corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
+        row_sums, column_sums, inner = at["row_sums"], at["column_sums"], at["inner"]
         if n_first == 2 and n_second == 2:  # the common case
             both = cells[corner + 3]
             values[row_sums] = cells[corner + 2] + both
@@ -73,23 +73,23 @@ def contract(coordinates, cells, values):
 
 
 @compiled
-def expand_rows(coordinates, values, cells):
+def expand_rows(layout, values, cells):
     """Apply `expand` to every row."""
     for i in range(values.shape[0]):
-        expand(coordinates, values[i], cells[i])
+        expand(layout, values[i], cells[i])
 
 
 @compiled
-def squared_norm(coordinates, values):
+def squared_norm(layout, values):
     """Return the sum of the squares of all cells of these tables."""
-    last = coordinates[-1]
-    cells = np.empty(last["cell"] + last["n_first"] * last["n_second"])
+    last = layout[-1]
+    cells = np.empty(last["offset"] + last["n_first"] * last["n_second"])
     total = 0.0
     for i in range(values.shape[0]):
-        expand(coordinates, values[i], cells)
+        expand(layout, values[i], cells)
         for c in range(cells.shape[0]):
             total += cells[c] * cells[c]
     return total
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

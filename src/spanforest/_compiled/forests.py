@@ -43,17 +43,17 @@ def _walk_up(scores, g, walk):
     for e in range(branches.shape[0] - 1, -1, -1):  # leaves first
         branch = branches[e]
         mine, theirs = branch["child_start"], branch["parent_start"]
-        row, step = branch["table"], branch["child_stride"]
-        note = branch["choices"]
+        row, step = branch["offset"], branch["child_stride"]
+        first_choice = branch["choices"]
         if branch["n_child"] == 2 and branch["n_parent"] == 2:  # the common case
             other_row = row + branch["parent_stride"]
             low, high = upward[mine], upward[mine + 1]
             off, on = scores[row] + low, scores[row + step] + high
             upward[theirs] += on if on > off else off
-            choices[note] = exceeds(on, off)
+            choices[first_choice] = exceeds(on, off)
             off, on = scores[other_row] + low, scores[other_row + step] + high
             upward[theirs + 1] += on if on > off else off
-            choices[note + 1] = exceeds(on, off)
+            choices[first_choice + 1] = exceeds(on, off)
             continue
         for a in range(branch["n_parent"]):
             best, choice = scores[row] + upward[mine], 0
@@ -62,7 +62,7 @@ def _walk_up(scores, g, walk):
                 if exceeds(value, best):
                     best, choice = value, b
             upward[theirs + a] += best
-            choices[note + a] = choice
+            choices[first_choice + a] = choice
             row += branch["parent_stride"]
 
 
@@ -119,8 +119,8 @@ def _walk_down(scores, g, upward, downward):
         mine, step = branch["child_start"], branch["child_stride"]
         downward[mine : mine + branch["n_child"]] = -np.inf
         for a in range(branch["n_parent"]):
-            row = branch["table"] + a * branch["parent_stride"]
-            message = -np.inf  # what j's subtree had sent up for a
+            row = branch["offset"] + a * branch["parent_stride"]
+            message = -np.inf  # the child's share of upward, for the parent's value a
             for b in range(branch["n_child"]):
                 message = max(message, scores[row + b * step] + upward[mine + b])
             theirs = branch["parent_start"] + a
@@ -151,4 +151,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

@@ -11,8 +11,9 @@ class Lists(NamedTuple):
     """Lists of the k best labellings of subtrees, and how each list was made.
 
     A step merges the lists of a child, one per value, into one list, and adds that to
-    the list of each value of the parent; the last steps add up the trees of the forest.
-    The last four fields have shape (n_steps, largest number of values, k).
+    the list of each value of the parent: step e belongs to branch e. The last steps,
+    one per root, add up the trees of the forest. The last four fields have shape
+    (n_steps, largest number of values, k).
     """
 
     score: np.ndarray  # (total number of values, k) descending
@@ -130,7 +131,7 @@ def _fill_lists(scores, g, lists, best):
         start = branch["child_start"]
         extra = np.empty(branch["n_child"])
         for a in range(branch["n_parent"]):
-            row = branch["table"] + a * branch["parent_stride"]
+            row = branch["offset"] + a * branch["parent_stride"]
             for b in range(branch["n_child"]):
                 extra[b] = scores[row + b * branch["child_stride"]]
             value, rank = lists.value[e, a], lists.rank[e, a]
@@ -142,11 +143,12 @@ def _fill_lists(scores, g, lists, best):
     best[0] = 0.0
     for s in range(g.root.shape[0]):  # trees of a forest add up
         root = g.label[g.root[s]]
-        e = n_branches + s
+        step = n_branches + s
         extra = np.zeros(root["n_values"])
-        value, rank = lists.value[e, 0], lists.rank[e, 0]
+        value, rank = lists.value[step, 0], lists.rank[step, 0]
         _best_entries(lists.score, root["start"], extra, of_child, value, rank)
-        _best_sums(best, of_child, summed, lists.before[e, 0], lists.merged[e, 0])
+        before, merged = lists.before[step, 0], lists.merged[step, 0]
+        _best_sums(best, of_child, summed, before, merged)
         best[:] = summed
 
 
@@ -167,11 +169,11 @@ def forest_k_best(scores, g, lists, labels, best):
         if best[s] == -np.inf:
             break
         at = s
-        for e in range(n_branches + g.root.shape[0] - 1, n_branches - 1, -1):
-            j = g.root[e - n_branches]  # undo the steps, the last one first
-            chosen = merged[e, 0, at]
-            labels[s, j], place[j] = value[e, 0, chosen], rank[e, 0, chosen]
-            at = before[e, 0, at]
+        for step in range(before.shape[0] - 1, n_branches - 1, -1):  # the last first
+            j = g.root[step - n_branches]
+            chosen = merged[step, 0, at]
+            labels[s, j], place[j] = value[step, 0, chosen], rank[step, 0, chosen]
+            at = before[step, 0, at]
         for e in range(n_branches):
             branch = g.branch[e]
             u, j = branch["parent"], branch["child"]
@@ -189,4 +191,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

@@ -56,7 +56,7 @@ def _visit_block(rows, block, problem, state, messages):
             if moved[p]:
                 for d in range(n_coordinates):
                     scores[r, d] += gram[r, p] * change[p, d]
-        expand(problem.coordinates, scores[r], block.visit.scores)
+        expand(problem.layout, scores[r], block.visit.scores)
         norm = state.scale * (gram[r, r] + constant * constant)
         moved[r] = visit_example(
             rows[r], norm, problem, state, block.visit, messages, change[r]
@@ -94,8 +94,8 @@ def kernel_pass(order, block_size, kernel, problem, state, messages, squared_nor
                 before[d] = weights[d, i]
                 weights[d, i] += block.change[r, d]
                 rounded[d, i] = weights[d, i]
-            expand(problem.coordinates, block.scores[r], F)
-            expand(problem.coordinates, before, A)
+            expand(problem.layout, block.scores[r], F)
+            expand(problem.layout, before, A)
             squared_norms[i] = np.dot(F, A)
 
 
@@ -123,7 +123,7 @@ def sparse_pass(order, features, weights, problem, state, messages):
     cost grows with the non-zeros, and in the update only with the coordinates that
     moved.
     """
-    data, indices, indptr = features
+    data, indices, indptr = features.data, features.indices, features.indptr
     intercept, constant = state.intercept, state.constant
     n_coordinates = intercept.shape[0]
     visit = visit_buffers(problem.graph)
@@ -140,7 +140,7 @@ def sparse_pass(order, features, weights, problem, state, messages):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         norm *= state.scale
-        expand(problem.coordinates, scores, cells)
+        expand(problem.layout, scores, cells)
         if not visit_example(i, norm, problem, state, visit, messages, change):
             continue
         n_changed = 0
@@ -156,4 +156,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

@@ -1,4 +1,4 @@
-"""Products of rows, and where a matrix cannot be one of products."""
+"""Products of rows, and the search for entries that no kernel matrix can have."""
 
 from typing import NamedTuple
 
@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

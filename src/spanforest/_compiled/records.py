@@ -12,7 +12,7 @@ import numpy as np
 
 
 class FactorArrays(NamedTuple):
-    """A factor graph; `factors` lists the fields of the records.
+    """A factor graph; see LABEL_FIELDS, FACTOR_FIELDS and BRANCH_FIELDS in `factors`.
 
     Factors are numbered edges first, then the unary factors. Their tables lie one
     after the other in a vector of cells; cell (a, b) of the edge (u, v), u < v, is
@@ -44,7 +44,7 @@ class ProblemArrays(NamedTuple):
     """
 
     graph: FactorArrays
-    coordinates: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
+    layout: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
     loss: LossArrays
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
@@ -55,8 +55,8 @@ class ProblemArrays(NamedTuple):
 class State(NamedTuple):
     """The arrays that an epoch changes, and how a change enters the weights."""
 
-    dual_coef: np.ndarray  # (n_samples, n_coordinates)
-    intercept: np.ndarray  # (n_coordinates,)
+    dual_coef: np.ndarray  # (n_samples, n_coordinates) A itself, in coordinates
+    intercept: np.ndarray  # (n_coordinates,) of the smoothed A
     hinge: np.ndarray  # (n_samples,) margin violation before the visit
     scale: float  # a change of the dual variables enters the weights times this
     constant: float  # value of the constant feature
@@ -116,4 +116,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

@@ -244,4 +244,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.cells import FORBIDDEN, NEGLIGIBLE, find_cells
+from spanforest._compiled.cells import FORBIDDEN, NEGLIGIBLE, find_cells, picked_cell
 from spanforest._compiled.coordinates import contract, expand
 from spanforest._compiled.decorators import compiled, inlined
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
 from spanforest._compiled.messages import TRAINING_SWEEPS, tree_reweighted
 
-ENOUGH = 0.3  # a visit ends when a step promises this share of the first one's rise
+ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
 
 
@@ -47,10 +47,10 @@ class Visit(NamedTuple):
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
     marginals: np.ndarray  # (n_cells,)
     shift: np.ndarray  # (n_cells,) what the marginals gained
-    masked: np.ndarray  # (n_cells,) negative scores, where mass can be taken away
+    masked: np.ndarray  # minus the scores where there is mass, FORBIDDEN elsewhere
     cells: np.ndarray  # (n_factors,) the cells of a Frank-Wolfe step
-    best: np.ndarray  # (n_labels,) labelling that gains mass
-    worst: np.ndarray  # (n_labels,) labelling that loses mass
+    gaining: np.ndarray  # (n_labels,) labelling that gains mass
+    losing: np.ndarray  # (n_labels,) labelling that loses mass
     walk: Walk
     regions: Regions
     moves: Moves
@@ -69,8 +69,8 @@ def visit_buffers(g):
         shift=np.empty(n_cells),
         masked=np.empty(n_cells),
         cells=np.empty(n_factors, dtype=np.int64),
-        best=np.zeros(n_labels, dtype=np.int64),
-        worst=np.zeros(n_labels, dtype=np.int64),
+        gaining=np.zeros(n_labels, dtype=np.int64),
+        losing=np.zeros(n_labels, dtype=np.int64),
         walk=walk_buffers(g),
         regions=Regions(
             number=np.empty(n_labels, dtype=np.int64),
@@ -105,10 +105,10 @@ def add_loss(scores, g, true_cells, loss):
     First add the loss of a cell that is wrong at both ends, then subtract where an end
     is right.
     """
-    worst, joint, first, second = loss
+    joint, first, second = loss.joint, loss.first, loss.second
     factors = g.factor
     for c in range(scores.shape[0]):
-        scores[c] += worst[c]
+        scores[c] += loss.worst[c]
     for f in range(factors.shape[0]):
         true = true_cells[f]
         scores[true] -= joint[f]
@@ -159,7 +159,7 @@ def augment_with_loss(i, scores, problem, true_cells):
 @inlined
 def _load_marginals(dual_row, problem, true_cells, marginals):
     """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros."""
-    expand(problem.coordinates, dual_row, marginals)
+    expand(problem.layout, dual_row, marginals)
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
     for c in true_cells:
@@ -180,7 +180,7 @@ def _store_shift(shift, problem, dual_row, change):
     of a small A. A dual variable that returns to zero does so exactly. Otherwise the
     rounding error would count as mass, and a step can move no more mass than there is.
     """
-    contract(problem.coordinates, shift, change)
+    contract(problem.layout, shift, change)
     for d in range(change.shape[0]):
         before = dual_row[d]
         after = before - change[d]
@@ -195,22 +195,22 @@ def _store_shift(shift, problem, dual_row, change):
 
 @inlined
 def _find_regions(g, C, visit):
-    """Find the regions in which the best and the worst labelling differ.
+    """Find the regions in which the gaining and the losing labelling differ.
 
     Their sums are cleared. The labellings agree about a label that the example lacks:
     its values tie.
     """
-    best, worst = visit.best, visit.worst
-    number, rise, size, room = visit.regions
+    gaining, losing, regions = visit.gaining, visit.losing, visit.regions
+    number, rise, size, room = regions.number, regions.rise, regions.size, regions.room
     roots, branches = g.root, g.branch
     for s in range(roots.shape[0]):
         j = roots[s]
-        number[j] = j if best[j] != worst[j] else -1
+        number[j] = j if gaining[j] != losing[j] else -1
         rise[j], size[j], room[j] = 0.0, 0.0, C
     for e in range(branches.shape[0]):
         branch = branches[e]
         j = branch["child"]
-        if best[j] == worst[j]:
+        if gaining[j] == losing[j]:
             number[j] = -1
             continue
         number[j] = number[branch["parent"]]
@@ -221,30 +221,26 @@ def _find_regions(g, C, visit):
 
 @inlined
 def _find_moves(i, problem, visit):
-    """List the moves from the worst to the best labelling, and return how many.
+    """List the moves from the losing to the gaining labelling; return how many.
 
     Also add up the rise and the size of each region, and find its room.
     """
     factors, taught = problem.graph.factor, problem.taught
     scores, marginals = visit.scores, visit.marginals
-    best, worst = visit.best, visit.worst
-    number, rise, size, room = visit.regions
-    sources, targets, region = visit.moves
+    gaining, losing, moves = visit.gaining, visit.losing, visit.moves
+    regions = visit.regions
+    number, rise, size, room = regions.number, regions.rise, regions.size, regions.room
     n_moves = 0
     for f in range(factors.shape[0]):
         factor = factors[f]
-        first, second = factor["first"], factor["second"]
-        j = number[first]
-        if second >= 0:
-            j = max(j, number[second])  # the same, unless one is -1
+        j = number[factor["first"]]
+        if factor["second"] >= 0:
+            j = max(j, number[factor["second"]])  # the same, unless one is -1
         if j < 0 or not _is_taught(taught, i, f):
             continue
-        source = factor["offset"] + worst[first]
-        target = factor["offset"] + best[first]
-        if second >= 0:
-            source += worst[first] * (factor["n_second"] - 1) + worst[second]
-            target += best[first] * (factor["n_second"] - 1) + best[second]
-        sources[n_moves], targets[n_moves], region[n_moves] = source, target, j
+        source, target = picked_cell(factor, losing), picked_cell(factor, gaining)
+        moves.source[n_moves], moves.target[n_moves] = source, target
+        moves.region[n_moves] = j
         n_moves += 1
         rise[j] += scores[target] - scores[source]
         size[j] += 1.0
@@ -256,10 +252,10 @@ def _find_moves(i, problem, visit):
 def _make_moves(n_moves, norm, visit):
     """Move mass in each region by the length that is best for it."""
     scores, marginals, shift = visit.scores, visit.marginals, visit.shift
-    _, rise, size, room = visit.regions
-    sources, targets, region = visit.moves
+    rise, size, room = visit.regions.rise, visit.regions.size, visit.regions.room
+    sources, targets = visit.moves.source, visit.moves.target
     for m in range(n_moves):
-        j = region[m]
+        j = visit.moves.region[m]
         bend = 2.0 * norm * size[j]
         gain = max(rise[j], 0.0)  # may be negative by rounding
         length = room[j] if gain >= room[j] * bend else gain / bend
@@ -277,24 +273,25 @@ def _make_moves(n_moves, norm, visit):
 def _pairwise_steps(i, norm, problem, visit):
     """Improve one example's marginals on a forest; return its best score before.
 
-    Also return whether it moved. `norm` is K_ii. Mass moves from the worst labelling
-    that the marginals allow to the best labelling of all. On a forest the marginals are
-    a mixture containing *every* labelling whose cells are all positive, and remain
-    marginals as long as no cell becomes negative, so no list of label sets is needed
-    (decomposition-invariant pairwise steps, Garber & Meshi 2016). Where the two
-    labellings differ in several regions of the forest, each region moves on its own, on
-    cells of its own: it gets the step length that is best for it, and a cell with
-    little mass holds up its own region only. Scores, marginals and their shift are
-    updated.
+    Also return whether it moved. `norm` is as in `visit_example`. Mass moves from the
+    worst labelling that the marginals allow to the best labelling of all. On a forest
+    the marginals are a mixture containing *every* labelling whose cells are all
+    positive, and remain marginals as long as no cell becomes negative, so no list of
+    label sets is needed (decomposition-invariant pairwise steps, Garber & Meshi 2016).
+    Where the two labellings differ in several regions of the forest, each region moves
+    on its own, on cells of its own: it gets the step length that is best for it, and a
+    cell with little mass holds up its own region only. Scores, marginals and their
+    shift are updated.
     """
     g, scores, marginals = problem.graph, visit.scores, visit.marginals
     masked = visit.masked
+    visit.shift[:] = 0.0
     first_top, first_rise, moved = 0.0, 0.0, False
     for step in range(problem.max_steps):
-        top = forest_max_sum(scores, g, visit.walk, visit.best)
+        top = forest_max_sum(scores, g, visit.walk, visit.gaining)
         for c in range(scores.shape[0]):
             masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
-        rise = top + forest_max_sum(masked, g, visit.walk, visit.worst)
+        rise = top + forest_max_sum(masked, g, visit.walk, visit.losing)
         if step == 0:
             first_top, first_rise = top, rise
         if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
@@ -316,10 +313,10 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     """
     g, C = problem.graph, problem.C
     scores, marginals, shift = visit.scores, visit.marginals, visit.shift
-    labels, cells = visit.best, visit.cells
+    labels, cells = visit.gaining, visit.cells
     first_bound, first_rise, moved = 0.0, 0.0, False
     messages.sent[:] = 0.0
-    for c in range(shift.shape[0]):
+    for c in range(shift.shape[0]):  # the marginals before, until the last loop
         shift[c] = marginals[c]
     for step in range(problem.max_steps):
         top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels)
@@ -358,23 +355,24 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
 def visit_example(i, norm, problem, state, visit, messages, change):
     """Improve row i of dual_coef, given F_i in `visit.scores`; return whether it moved.
 
-    hinge[i] becomes the margin violation before the visit. `change` becomes the change
-    of the row; if there is none, it is left as it was. The scores are overwritten.
+    `norm` is the example's kernel value with itself, constant feature included, times
+    `state.scale`: the curvature that steps see. hinge[i] becomes the margin violation
+    before the visit. `change` becomes the change of the row; if there is none, it is
+    left as it was. The scores are overwritten.
     """
     scores, true_cells, marginals = visit.scores, visit.true_cells, visit.marginals
     true_score = augment_with_loss(i, scores, problem, true_cells)
     _load_marginals(state.dual_coef[i], problem, true_cells, marginals)
-    visit.shift[:] = 0.0
     if messages is None:
         _silence(i, problem, marginals, problem.C)  # any cell may be picked there
-        best, moved = _pairwise_steps(i, norm, problem, visit)
+        top, moved = _pairwise_steps(i, norm, problem, visit)
     else:
         _silence(i, problem, marginals, 0.0)
-        best, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
-    state.hinge[i] = max(best - true_score, 0.0)
+        top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
+    state.hinge[i] = max(top - true_score, 0.0)
     if moved:
         _store_shift(visit.shift, problem, state.dual_coef[i], change)
     return moved
 
 
-# stamp: 93d6597fa5062948
+# stamp: 6d1fbf64d7834b8b

@@ -4,7 +4,11 @@ The library advises those who write Python: parameters to pass, functions to cal
 who run a command have options instead. Every message of a command is translated here.
 """
 
+import ast
+import csv
+import io
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 
@@ -12,7 +16,14 @@ class Phrase(NamedTuple):
     """Advice of the library, and the advice of a command that replaces it."""
 
     library: str  # a regular expression
-    command: str
+    command: str | Callable[[re.Match[str]], str]  # as in `re.sub`
+
+
+def _drop_option(match: re.Match[str]) -> str:
+    """Return the option that leaves out a list of columns."""
+    names = io.StringIO()
+    csv.writer(names, lineterminator="").writerow(ast.literal_eval(match[1]))
+    return f"--drop {names.getvalue()}"
 
 
 PHRASES = (
@@ -26,10 +37,9 @@ PHRASES = (
         "Pass labels= a Mulan XML file.*",
         "Use --labels with a Mulan XML file, their names, or first:N or last:N.",
     ),
-    Phrase(r"Pass separator='\\t'", "Use --format tsv"),
-    Phrase("Pass separator=','", "Use --format csv"),
-    Phrase("Pass separator='[;|]', or write", "Write"),
-    Phrase(r"drop=\['(.+?)'\]", r"--drop \1"),
+    Phrase("Pass (delimiter|decimal|encoding)=", r"Use --\1 "),
+    Phrase("Pass max_memory=", "Use --max-memory "),
+    Phrase(r"drop=(\['.+?'\])", _drop_option),
     Phrase(
         "Raise max_iter or tol, lower C,.*",
         "Raise --max-iter or --tol, lower --C, or scale the data: --scale unit.",

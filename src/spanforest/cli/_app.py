@@ -13,11 +13,12 @@ from spanforest import __version__
 from spanforest.cli._datasets import datasets
 from spanforest.cli._evaluate import evaluate
 from spanforest.cli._inspect import inspect
-from spanforest.cli._output import say
+from spanforest.cli._output import echo, say
 from spanforest.cli._predict import predict
 from spanforest.cli._report import report
 from spanforest.cli._reproduce import reproduce
 from spanforest.cli._train import train
+from spanforest.cli._usage import usage_message
 
 app = typer.Typer(
     name="spanforest",
@@ -93,7 +94,8 @@ def run(args: list[str]) -> int:
             return 130
         except Exception as error:
             if debug:
-                traceback.print_exc()
+                for line in traceback.format_exc().splitlines():
+                    echo(line, err=True)
             say(_message(error, args, debug), _speaker(error, args))
             return getattr(error, "exit_code", 1)
     return result if isinstance(result, int) else 0
@@ -102,8 +104,7 @@ def run(args: list[str]) -> int:
 def _message(error: Exception, args: list[str], debug: bool) -> str:
     """Return the text that reports an error."""
     if _is_bad_usage(error):
-        text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-        return f"{text}. See {_speaker(error, args)} --help."
+        return usage_message(error, args, _speaker(error, args))
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +23,7 @@ _OTHER_SUFFIXES = {
     "svm": Format.libsvm,
     "svmlight": Format.libsvm,
 }
-_SEPARATORS = {Format.csv: ",", Format.tsv: "\t"}
+_TEXT_TABLES = (Format.csv, Format.tsv)
 
 
 class Request(NamedTuple):
@@ -33,6 +34,10 @@ class Request(NamedTuple):
     drop: str | None = None
     format: Format | None = None
     data_home: Path | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    max_memory: int | None = None
 
     @property
     def label_columns(self) -> int | list[str] | Path | None:
@@ -70,6 +75,8 @@ class Source(NamedTuple):
     name: str  # as the user wrote it
     path: Path | None = None
     format: Format | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
 
     @property
     def knows_its_columns(self) -> bool:
@@ -78,11 +85,13 @@ class Source(NamedTuple):
 
     def row(self, i: int) -> str:
         """Return where an example stands, with its line if there is one."""
-        from spanforest.datasets._text_files import line_of_example, line_of_row
+        from spanforest.datasets._csv_format import CsvOptions, line_of_row
+        from spanforest.datasets._text_files import line_of_example
 
         line = None
-        if self.path is not None and self.format in _SEPARATORS:
-            line = line_of_row(self.path, i, _SEPARATORS[self.format])
+        if self.path is not None and self.format in _TEXT_TABLES:
+            options = CsvOptions(self.delimiter, encoding=self.encoding)
+            line = line_of_row(self.path, i, options)
         elif self.path is not None and self.format in (Format.arff, Format.libsvm):
             end = "@data" if self.format is Format.arff else ""
             line = line_of_example(self.path, i, end)
@@ -112,18 +121,18 @@ def _read_training_file(request: Request, source: Source) -> "Dataset":
     if path is None:
         return load_dataset(request.data, request.data_home)
     if source.format is Format.libsvm:
-        return load_libsvm(path)
+        return load_libsvm(path, max_memory=request.max_memory)
     if source.format is Format.npz:
-        return load_npz(path)
+        return load_npz(path, max_memory=request.max_memory)
     if source.format is Format.arff:
-        return load_arff(path, labels, drop=request.dropped)
+        return load_arff(path, labels, drop=request.dropped, **_arff_options(request))
     if labels is None:
         raise bad_option(
             f"which columns of {path} are labels? Use --labels with their names, such "
             "as --labels happy,sad, or first:N or last:N.",
             "--labels",
         )
-    return _read_table(path, source.format, labels, drop=request.dropped)
+    return _read_table(request, source, labels, drop=request.dropped)
 
 
 def read_for_model(
@@ -139,9 +148,11 @@ def read_for_model(
     if source.path is None:
         dataset = load_dataset(request.data, request.data_home)
     elif source.format is Format.libsvm:
-        dataset = _read_libsvm(source.path, model, with_labels)
+        dataset = _read_libsvm(request, source.path, model, with_labels)
     elif source.format is Format.npz:
-        dataset = load_npz(source.path, is_complete=False)
+        dataset = load_npz(
+            source.path, is_complete=False, max_memory=request.max_memory
+        )
     else:
         dataset = _read_columns(request, source, model, with_labels)
     if with_labels:
@@ -160,10 +171,12 @@ def _find(request: Request) -> Source:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; DATA must be a file.")
     if path.exists():
-        source = Source(request.data, path, request.format or _format_of(path))
-        if is_stream(path) and source.format not in _SEPARATORS:
+        format = request.format or _format_of(path)
+        delimiter = request.delimiter or ("\t" if format is Format.tsv else None)
+        source = Source(request.data, path, format, delimiter, request.encoding)
+        if is_stream(path) and source.format not in _TEXT_TABLES:
             raise bad_option(
-                f"only {' and '.join(_SEPARATORS)} can be read from a pipe; got "
+                f"only {' and '.join(_TEXT_TABLES)} can be read from a pipe; got "
                 f"{source.format}. Write it to a file first.",
                 "--format",
             )
@@ -175,14 +188,27 @@ def _find(request: Request) -> Source:
             "datasets' lists the names; their files are searched in --data-home or "
             "the environment variable SPANFOREST_DATA."
         )
+    _check_options(request, source)
+    return source
+
+
+def _check_options(request: Request, source: Source) -> None:
+    """Refuse options that do not suit the data."""
+    kind = f"an {source.format} file" if source.path else "a data set with a name"
     if source.knows_its_columns:
-        kind = f"an {source.format} file" if source.path else "a data set with a name"
         for option, value in (("--labels", request.labels), ("--drop", request.drop)):
             if value is not None:
                 raise bad_option(
                     f"{kind} says itself what its labels and features are.", option
                 )
-    return source
+    is_text = source.path is not None and source.format in _TEXT_TABLES
+    for option, value, suits in (
+        ("--delimiter", request.delimiter, is_text),
+        ("--decimal", request.decimal, is_text),
+        ("--encoding", request.encoding, is_text or source.format is Format.arff),
+    ):
+        if value is not None and not suits:
+            raise bad_option(f"{kind} has no {option.removeprefix('--')}.", option)
 
 
 def _format_of(path: Path) -> Format:
@@ -192,7 +218,7 @@ def _format_of(path: Path) -> Format:
         return Format(suffix)
     if suffix in _OTHER_SUFFIXES:
         return _OTHER_SUFFIXES[suffix]
-    formats = ", ".join(_SEPARATORS if is_stream(path) else Format)
+    formats = ", ".join(_TEXT_TABLES if is_stream(path) else Format)
     raise bad_option(
         f"the name of {path} does not tell its format: use --format with one of "
         f"{formats}.",
@@ -200,16 +226,30 @@ def _format_of(path: Path) -> Format:
     )
 
 
+def _arff_options(request: Request) -> dict[str, Any]:
+    return {"encoding": request.encoding or "utf-8", "max_memory": request.max_memory}
+
+
 def _read_table(
-    path: Path, format: Format | None, labels: Any, **options: Any
+    request: Request, source: Source, labels: Any, **options: Any
 ) -> "Dataset":
     from spanforest.datasets import load_csv, load_parquet
 
+    path = source.path
+    assert path is not None  # data sets with a name are no tables
+    options["max_memory"] = request.max_memory
     if isinstance(labels, Path):
         raise bad_option("an XML file names the labels of ARFF files only.", "--labels")
-    if format not in _SEPARATORS:
+    if source.format not in _TEXT_TABLES:
         return load_parquet(path, labels, **options)
-    return load_csv(path, labels, separator=_SEPARATORS[format], **options)
+    return load_csv(
+        path,
+        labels,
+        delimiter=source.delimiter,
+        decimal=request.decimal,
+        encoding=source.encoding,
+        **options,
+    )
 
 
 def _read_columns(
@@ -224,8 +264,9 @@ def _read_columns(
     if source.format is not Format.arff:
         if labels is None:
             labels = list(model.label_names) if with_labels else []
-        return _read_table(path, source.format, labels, features=model.feature_names)
-    attributes = read_attributes(path)
+        return _read_table(request, source, labels, features=model.feature_names)
+    options = _arff_options(request)
+    attributes = read_attributes(path, **options)
     names = [attribute.name for attribute in attributes]
     known = model.feature_names or ()
     if labels is None:
@@ -233,10 +274,12 @@ def _read_columns(
     if labels is None and not with_labels and (known or len(names) == model.n_features):
         labels = []
     text = {a.name for a in attributes if a.kind in ("string", "date")}
-    return load_arff(path, labels, drop=sorted(text - set(known)))
+    return load_arff(path, labels, drop=sorted(text - set(known)), **options)
 
 
-def _read_libsvm(path: Path, model: "TrainedModel", with_labels: bool) -> "Dataset":
+def _read_libsvm(
+    request: Request, path: Path, model: "TrainedModel", with_labels: bool
+) -> "Dataset":
     """Read a file whose features and labels are numbers.
 
     If the names in the model are numbers too, the file may lack some of them. If the
@@ -244,14 +287,15 @@ def _read_libsvm(path: Path, model: "TrainedModel", with_labels: bool) -> "Datas
     """
     from spanforest.datasets import load_libsvm
 
+    load = partial(load_libsvm, path, max_memory=request.max_memory)
     are_numbers = all(name.isdigit() for name in model.label_names)
     label_names = model.label_names if with_labels and are_numbers else None
     n_features = model.n_features
     for start in (0, 1):
         numbers = tuple(str(start + j) for j in range(n_features))
         if model.feature_names == numbers:
-            return load_libsvm(path, feature_names=numbers, label_names=label_names)
-    dataset = load_libsvm(path, label_names=label_names)
+            return load(feature_names=numbers, label_names=label_names)
+    dataset = load(label_names=label_names)
     if dataset.n_features != n_features:
         last = n_features - (dataset.feature_names[:1] == ("0",))
         advice = (

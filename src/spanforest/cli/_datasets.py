@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest.cli._options import DataHomeOption, JsonOption
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset, KnownDataset
@@ -26,8 +26,8 @@ def datasets(
     """List the data sets that can be used by name.
 
     The list shows their sizes, the average number of labels of an example, and their
-    source: generated, a file, or OpenML. With NAME, that data set is loaded and its
-    label frequencies are shown.
+    source: generated, a file, OpenML, or a page where their files can be found. With
+    NAME, that data set is loaded and its label frequencies are shown.
     """
     from spanforest.datasets import list_datasets, load_dataset
 
@@ -49,7 +49,7 @@ def _row(known: "KnownDataset") -> tuple[str, ...]:
         str(known.n_features) if known.n_features else "-",  # a kernel matrix
         str(known.n_labels),
         f"{known.cardinality:.2f}",
-        known.source or "not found",
+        known.source or f"not found; see {known.home}",
     )
 
 
@@ -82,7 +82,7 @@ def _show(dataset: "Dataset", as_json: bool) -> None:
     if dataset.note:
         rows.append(("note", dataset.note))
     print_table(("", ""), rows, dataset.name)
-    typer.echo()
+    echo()
     shares = [
         (label, str(count), percent(count / dataset.n_samples))
         for label, count in zip(names, counts, strict=True)

@@ -11,13 +11,17 @@ from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
     DataHomeOption,
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
     FormatOption,
     JsonOption,
     LabelsOption,
+    MaxMemoryOption,
     ModelArgument,
     OtherAggregationOption,
 )
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
@@ -37,6 +41,10 @@ def evaluate(
     aggregation: OtherAggregationOption = None,
     format: FormatOption = None,
     data_home: DataHomeOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    max_memory: MaxMemoryOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare predictions with true labels.
@@ -51,7 +59,10 @@ def evaluate(
     from spanforest.cli._model import TrainedModel
 
     trained = TrainedModel.load(model, aggregation)
-    request = Request(data, labels, format=format, data_home=data_home)
+    request = Request(
+        *(data, labels, None, format, data_home),
+        *(delimiter, decimal, encoding, max_memory),
+    )
     facts = _measure(trained, read_for_model(request, trained, with_labels=True))
     single = facts["labels"] if per_label else facts.pop("labels")
     if json:
@@ -138,7 +149,7 @@ def _add_measures(labels: list[dict[str, Any]], positive: "Positives") -> None:
 
 
 def _print_labels(labels: list[dict[str, Any]]) -> None:
-    typer.echo()
+    echo()
     counts = ("n_true", "n_predicted")
     shares = ("accuracy", "precision", "recall", "f1")
     rows = [

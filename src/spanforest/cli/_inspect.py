@@ -7,8 +7,16 @@ import typer
 
 from spanforest._wording import count
 from spanforest.cli._data import Request, read_for_model
-from spanforest.cli._options import DataHomeOption, JsonOption, ModelArgument
-from spanforest.cli._output import percent, print_json, print_table
+from spanforest.cli._options import (
+    DataHomeOption,
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
+    JsonOption,
+    MaxMemoryOption,
+    ModelArgument,
+)
+from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
@@ -31,6 +39,10 @@ def inspect(
         ),
     ] = None,
     data_home: DataHomeOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    max_memory: MaxMemoryOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show what a model file holds.
@@ -42,7 +54,12 @@ def inspect(
 
     trained = TrainedModel.load(model)
     facts = _facts(trained, model)
-    request = None if data is None else Request(data, data_home=data_home)
+    request = None
+    if data is not None:
+        request = Request(
+            *(data, None, None, None, data_home),
+            *(delimiter, decimal, encoding, max_memory),
+        )
     facts["couplings_averaged_over"], facts["couplings"] = _couplings(
         trained, request, couplings
     )
@@ -51,7 +68,7 @@ def inspect(
         return
     print_table(("", ""), _rows(facts), str(model))
     if facts["couplings"]:
-        typer.echo()
+        echo()
         rows = [
             (*pair["labels"], f"{pair['strength']:{'+' * pair['is_signed']}.3g}")
             for pair in facts["couplings"]

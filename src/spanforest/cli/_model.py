@@ -67,6 +67,17 @@ class TrainedModel:
         return None if names is None else tuple(names)
 
     @property
+    def categories(self) -> dict[str, list[str]]:
+        """What the codes of features of text stand for, by the name of the feature."""
+        return getattr(self.estimator, "feature_categories_", {})
+
+    @property
+    def _one_hot(self) -> set[int]:
+        """The features of which every value gets a column."""
+        nominal = dict(getattr(self.estimator, "steps", [])).get("nominal")
+        return set() if nominal is None else set(nominal.transformers[0][2])
+
+    @property
     def label_names(self) -> tuple[str, ...]:
         """Names of the labels; labels without names are numbered."""
         names = self.classifier.label_names_
@@ -112,7 +123,8 @@ class TrainedModel:
             raise ValueError(f"{source}: the model takes {wanted}; found {given}.")
         names = dataset.feature_names
         if self.feature_names is not None and len(names):
-            inputs = inputs[:, _places(self.feature_names, names, source)]
+            places = _places(self.feature_names, names, source)
+            inputs = self._recode(inputs[:, places], dataset, places, source)
         elif inputs.shape[1] != self.n_features:
             raise ValueError(
                 f"{source}: the model has {self.n_features} features; found "
@@ -141,6 +153,54 @@ class TrainedModel:
             label_names=self.label_names if with_labels else (),
         )
 
+    def _recode(
+        self, X: Any, dataset: "Dataset", places: Sequence[int], source: str
+    ) -> Any:
+        """Return features in which the codes of categories are those of the model."""
+        present, nominal = dataset.categories, dataset.nominal_features
+        for j, name in enumerate(self.feature_names or ()):
+            is_nominal = nominal is not None and bool(nominal[places[j]])
+            if name in self.categories and name in present:
+                X = self._recode_feature(X, j, present[name], source)
+            elif name in self.categories and not is_nominal and _has_numbers(X, j):
+                raise ValueError(
+                    f"{source}: the feature {name!r} was text in training, such as "
+                    f"{self.categories[name][0]!r}; found numbers."
+                )
+            elif name in present and is_nominal and j not in self._one_hot:
+                raise ValueError(
+                    f"{source}: the feature {name!r} was numbers in training; found "
+                    f"text, such as {present[name][0]!r}."
+                )
+        return X
+
+    def _recode_feature(self, X: Any, j: int, texts: Sequence[str], source: str) -> Any:
+        """Return X with the codes of the model for feature j, which has these texts."""
+        name = (self.feature_names or ())[j]
+        known = self.categories[name]
+        if list(texts) == list(known):
+            return X
+        codes = np.array([known.index(t) if t in known else -1 for t in texts])
+        new = [text for text in texts if text not in known]
+        if new and j not in self._one_hot:
+            raise ValueError(
+                f"{source}: the feature {name!r} was one of {listed(known)} in "
+                f"training; found {new[0]!r}."
+            )
+        if new:
+            warnings.warn(
+                f"{source}: {name!r} has values that did not occur in training, and "
+                f"counts as none of the known ones there: {listed(new)}.",
+                stacklevel=2,
+            )
+        X = X.tolil() if sparse.issparse(X) else X.copy()
+        column = X[:, [j]].toarray()[:, 0] if sparse.issparse(X) else X[:, j]
+        seen = ~np.isnan(column)
+        column = np.array(column, dtype=np.float64)
+        column[seen] = codes[column[seen].astype(int)]
+        X[:, j] = column
+        return X.tocsr() if sparse.issparse(X) else X
+
     def _align_labels(self, dataset: "Dataset", source: str) -> NDArray[Any]:
         """Return the labels of the model, in its order.
 
@@ -149,8 +209,9 @@ class TrainedModel:
         """
         Y, known = dataset.Y, self.label_names
         present = dataset.label_names if Y.shape[1] == len(dataset.label_names) else ()
-        missing = [name for name in known if name not in present]
-        extra = [name for name in present if name not in known]
+        in_model, in_data = set(known), set(present)
+        missing = [name for name in known if name not in in_data]
+        extra = [name for name in present if name not in in_model]
         if missing and _kind(known) is _kind(present) is not Names.none:
             raise ValueError(
                 f"{source}: its labels are not those of the model; missing: "
@@ -220,6 +281,12 @@ def _places(wanted: Sequence[str], present: Sequence[str], source: str) -> list[
             f"{source}: features that the model needs are not there: {listed(missing)}."
         )
     return [place[name] for name in wanted]
+
+
+def _has_numbers(X: Any, j: int) -> bool:
+    """Return whether a feature has a value that is not missing."""
+    column = X[:, [j]].toarray() if sparse.issparse(X) else X[:, j]
+    return not np.isnan(column).all()
 
 
 class Names(Enum):

@@ -1,10 +1,13 @@
 """Arguments and options that several commands share."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 class Format(StrEnum):
@@ -71,6 +74,73 @@ FormatOption = Annotated[
     typer.Option(
         help="Format of DATA, if its name does not tell; csv or tsv for the standard "
         "input (-).",
+        show_default=False,
+    ),
+]
+
+
+def _size(text: str) -> int:
+    """Return the number of bytes that a text such as 8GB stands for."""
+    match = re.fullmatch(r"(?i)\s*([0-9.]+)\s*([kmgt]?)i?b?\s*", text)
+    try:
+        n_bytes = int(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
+    except ValueError:
+        n_bytes = 0
+    if n_bytes < 1:
+        raise typer.BadParameter(f"it must be a size such as 8GB; got {text!r}.")
+    return n_bytes
+
+
+def _one_character(text: str | None) -> str | None:
+    mark = {"tab": "\t", "\\t": "\t"}.get(text, text) if text else text
+    if mark is not None and len(mark) != 1:
+        raise typer.BadParameter(
+            f"it must be one character, such as ';', or tab; got {text!r}."
+        )
+    return mark
+
+
+class Decimal(StrEnum):
+    """Decimal marks."""
+
+    point = "."
+    comma = ","
+
+
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        callback=_one_character,
+        help="The character between two values of a CSV file, or tab. By default what "
+        "the first rows show: a comma, semicolon, tab or bar.",
+        show_default=False,
+    ),
+]
+DecimalOption = Annotated[
+    Decimal | None,
+    typer.Option(
+        help="The decimal mark of a CSV file. By default a comma if numbers are "
+        "written with commas and none with a point.",
+        show_default=False,
+    ),
+]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The encoding of a CSV or ARFF file, such as latin-1. The default is "
+        "utf-8.",
+        show_default=False,
+    ),
+]
+MaxMemoryOption = Annotated[
+    int | None,
+    typer.Option(
+        parser=_size,
+        metavar="SIZE",
+        help="The most memory that the contents of DATA may take, such as 8GB. The "
+        "default is 2 GiB, or a quarter of the machine's memory if that is less.",
         show_default=False,
     ),
 ]

@@ -1,6 +1,7 @@
 """How the commands print: tables, JSON, and messages on the standard error output."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,10 +11,35 @@ import typer
 
 from spanforest.cli._advice import in_options
 
+# control characters, which a terminal obeys, and those that reverse the text; names of
+# labels, columns and files may contain them
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Return one line of text in which control characters are escaped.
+
+    Examples
+    --------
+    >>> print(visible("\x1b[31mred\nline"))
+    \x1b[31mred\nline
+    """
+    return _INVISIBLE.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def echo(line: str = "", *, err: bool = False) -> None:
+    """Print one line, with control characters escaped."""
+    typer.echo(visible(line), err=err)
+
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value as JSON, with all control characters escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    lines = [
+        _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+        for line in text.split("\n")
+    ]
+    typer.echo("\n".join(lines))
 
 
 def print_table(
@@ -23,13 +49,14 @@ def print_table(
 
     Without a terminal it is plain text that is never truncated or wrapped.
     """
+    title, rows = visible(title), [[visible(cell) for cell in row] for row in rows]
     columns = range(len(header))
     numeric = [all(_is_number(row[j]) for row in rows) for j in columns]
     if sys.stdout.isatty():
         _print_rich_table(header, rows, title, numeric)
         return
     if title:
-        typer.echo(title)
+        echo(title)
     lines = [header, *rows] if any(header) else rows
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
@@ -37,7 +64,7 @@ def print_table(
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(line, widths, numeric, strict=True)
         ]
-        typer.echo("  ".join(cells).rstrip())
+        echo("  ".join(cells).rstrip())
 
 
 def _print_rich_table(
@@ -84,7 +111,7 @@ def percent(share: float | None) -> str:
 def say(text: str, speaker: str = "spanforest") -> None:
     """Print one line on the standard error output; its advice names options."""
     line = " ".join(in_options(text).split())
-    typer.echo(f"{speaker}: {line}", err=True)
+    echo(f"{speaker}: {line}", err=True)
 
 
 @contextmanager

@@ -1,23 +1,29 @@
 """The command ``spanforest predict``."""
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from spanforest._whole_files import check_target, whole_file
+from spanforest._whole_files import check_target, is_stream, whole_file
+from spanforest._wording import count
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._options import (
     DataArgument,
     DataHomeOption,
+    DecimalOption,
+    DelimiterOption,
+    EncodingOption,
     FormatOption,
     LabelsOption,
+    MaxMemoryOption,
     ModelArgument,
     OtherAggregationOption,
     bad_option,
 )
-from spanforest.cli._output import if_stopped
+from spanforest.cli._output import echo, if_stopped, say
 
 EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
 
@@ -51,6 +57,10 @@ def predict(
     labels: LabelsOption = None,
     format: FormatOption = None,
     data_home: DataHomeOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    max_memory: MaxMemoryOption = None,
 ) -> None:
     """Predict the labels of examples.
 
@@ -69,16 +79,21 @@ def predict(
                 "--output",
             )
     trained = TrainedModel.load(model, aggregation)
-    request = Request(data, labels, format=format, data_home=data_home)
+    request = Request(
+        *(data, labels, None, format, data_home),
+        *(delimiter, decimal, encoding, max_memory),
+    )
     dataset = read_for_model(request, trained, with_labels=False)
     arrays = {"Y": trained.predict(dataset)}
     if scores:
         arrays["scores"] = trained.scores(dataset)
     if target is None:
-        _write_csv(arrays, trained.label_names, sys.stdout)
+        _print_csv(arrays, trained.label_names)
         return
     with if_stopped("nothing was written."), whole_file(target) as path:
         _write(arrays, trained.label_names, path)
+    if not is_stream(target):
+        say(f"wrote {count(dataset.n_samples, 'row')} to {target}.")
 
 
 def _write(arrays: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
@@ -97,6 +112,17 @@ def _write(arrays: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
         _frame(arrays, names).to_parquet(path, index=False)
     else:
         _write_csv(arrays, names, path, "\t" if ending == ".tsv" else ",")
+
+
+def _print_csv(arrays: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Print CSV; a terminal, unlike a pipe, gets no control characters."""
+    if not sys.stdout.isatty():
+        _write_csv(arrays, names, sys.stdout)
+        return
+    text = io.StringIO()
+    _write_csv(arrays, names, text)
+    for line in text.getvalue().removesuffix("\n").split("\n"):
+        echo(line)
 
 
 def _write_csv(

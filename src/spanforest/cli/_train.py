@@ -2,10 +2,9 @@
 
 import csv
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import typer
 
 from spanforest._whole_files import check_target, is_stream
 from spanforest._wording import count
@@ -15,12 +14,16 @@ from spanforest.cli._options import (
     Aggregation,
     DataArgument,
     DataHomeOption,
+    DecimalOption,
+    DelimiterOption,
     DropOption,
+    EncodingOption,
     FormatOption,
     LabelsOption,
+    MaxMemoryOption,
     bad_option,
 )
-from spanforest.cli._output import if_stopped, percent
+from spanforest.cli._output import echo, if_stopped, percent
 from spanforest.cli._preprocessing import choose_scale, preprocessing
 from spanforest.cli._train_options import (
     GRAPHS,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = "spanforest train songs.csv --labels happy,sad,calm -o songs.spanforest"
 
+_LABELS_SHOWN = 5
+
 
 @if_stopped("nothing was written.")
 def train(
@@ -45,6 +50,10 @@ def train(
     drop: DropOption = None,
     format: FormatOption = None,
     data_home: DataHomeOption = None,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    max_memory: MaxMemoryOption = None,
     scale: options.ScaleOption = None,
     missing: options.MissingOption = Missing.refuse,
     kernel: options.KernelOption = None,
@@ -78,7 +87,10 @@ def train(
         "n_jobs": jobs,
         "random_state": seed,
     }
-    request = Request(data, labels, drop, format, data_home)
+    request = Request(
+        *(data, labels, drop, format, data_home),
+        *(delimiter, decimal, encoding, max_memory),
+    )
     _train(Training(request, output, scale, missing, kernel, graph, trees, parameters))
 
 
@@ -120,9 +132,12 @@ def _train(training: Training) -> None:
     model = fit(dataset, steps, classifier)
     seconds = time.perf_counter() - start
     save(model, output)
-    typer.echo(f"{output}: {_summary(classifier, dataset, seconds)}")
+    echo(f"{output}: {_summary(classifier, dataset, seconds)}")
+    echo(_label_summary(dataset))
+    if dataset.categories:
+        echo(_category_summary(dataset))
     if n_missing := int(dataset.missing_labels.sum()):
-        typer.echo(
+        echo(
             f"{n_missing} of {dataset.Y.size} labels are missing in {data}; training "
             "ignored them."
         )
@@ -149,6 +164,37 @@ def _summary(classifier: Any, dataset: "Dataset", seconds: float) -> str:
     )
 
 
+def _label_summary(dataset: "Dataset") -> str:
+    """Return how many labels there are, how often they are on, and the first names.
+
+    Whoever takes the wrong columns for labels sees it here.
+    """
+    n_known = (~dataset.missing_labels).sum(axis=0)
+    shares = dataset.is_on.sum(axis=0) / n_known.clip(min=1)
+    first = [
+        f"{name} ({percent(float(share))})"
+        for name, share in zip(dataset.label_names, shares, strict=True)
+    ][:_LABELS_SHOWN]
+    rest = ", ..." if dataset.n_labels > _LABELS_SHOWN else ""
+    return (
+        f"{count(dataset.n_labels, 'label')}, {shares.sum():.2f} of them on in an "
+        f"average example: {', '.join(first)}{rest}"
+    )
+
+
+def _category_summary(dataset: "Dataset") -> str:
+    """Return which features of text were encoded."""
+    first = [
+        f"{name} ({len(texts)})"
+        for name, texts in islice(dataset.categories.items(), _LABELS_SHOWN)
+    ]
+    rest = ", ..." if len(dataset.categories) > _LABELS_SHOWN else ""
+    return (
+        f"{count(len(dataset.categories), 'feature')} of text, encoded by its "
+        f"categories (so many): {', '.join(first)}{rest}"
+    )
+
+
 def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> Any:
     """Fit a pipeline that stores the names of features and labels."""
     import pandas
@@ -165,10 +211,14 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     inputs = named_matrix(X, names)
     model.fit(inputs, labels)
     classifier.set_params(verbose=0)
-    # scikit-learn stores neither the names of sparse features nor the training
-    # examples, of which `inspect` and `report` need a summary
+    # scikit-learn stores neither the names of sparse features, nor what codes stand
+    # for, nor the training examples, of which `inspect` and `report` need a summary
     if sparse.issparse(X) and names is not None:
         model.sparse_feature_names_ = names
+    if dataset.categories:
+        model.feature_categories_ = {
+            name: list(texts) for name, texts in dataset.categories.items()
+        }
     keep_summary(model, inputs, labels)
     return model
 

@@ -1,6 +1,6 @@
-"""Reading data sets from ARFF files: which attributes are labels, and as what numbers.
+"""Reading data sets from ARFF files: features and labels as numbers.
 
-The format itself is in `_arff_format`.
+The format itself is in `_arff_format`, the choice of the labels in `_arff_labels`.
 """
 
 import os
@@ -8,18 +8,17 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest.datasets._arff_format import Attribute, Relation, read_arff
+from spanforest.datasets._arff_labels import choose_labels
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._text_files import line_of_example, stem
-
-_WORDS = {"no": 0, "n": 0, "false": 0, "f": 0, "yes": 1, "y": 1, "true": 1, "t": 1}
+from spanforest.datasets._words import numbers_of_words, whole_numbers
 
 
 def load_arff(
@@ -28,6 +27,7 @@ def load_arff(
     *,
     drop: str | Iterable[str] = (),
     encoding: str = "utf-8",
+    max_memory: int | None = None,
 ) -> Dataset:
     """Read a multilabel data set from an ARFF file.
 
@@ -39,13 +39,17 @@ def load_arff(
         Which attributes are labels: the path of a Mulan XML file that names them;
         their names; or their number, counted from the beginning or, if negative, from
         the end, without those in `drop`. None stands for the XML file next to `path`
-        (``a.xml`` for ``a.arff.bz2``) or, without one, for MEKA's ``-C`` in the
-        relation's name.
+        (``a.xml`` for ``a.arff.bz2`` and for ``a-train.arff``) or, without one, for
+        MEKA's ``-C`` in the relation's name. A ``-C`` that contradicts the XML file is
+        refused, and so is one in a name that filters have changed.
     drop : str or iterable of str, default=()
         Names of attributes to leave out, such as identifiers. Strings and dates must
         be dropped, since they are not numbers.
     encoding : str, default="utf-8"
         The encoding of the file.
+    max_memory : int, optional
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------
@@ -55,14 +59,16 @@ def load_arff(
         numbers. If some labels are missing, `Y` is of type float and they are NaN;
         estimators learn from the others. `nominal_features` marks the nominal features
         with more than two values. The order of their numbers has no meaning; encode
-        them with scikit-learn's ``OneHotEncoder``.
+        them with scikit-learn's ``OneHotEncoder``. `categories` says what the numbers
+        of text stand for.
 
     Raises
     ------
     ArffError
         If the file is not valid ARFF; the message names file and line.
     ValueError
-        If the labels are not known, or a column cannot be used.
+        If the labels are not known, a column cannot be used, or the contents need more
+        memory than `max_memory`.
 
     Notes
     -----
@@ -93,11 +99,12 @@ def load_arff(
     array([[0, 0],
            [1, 2]])
     """
-    relation = read_arff(path, encoding=encoding)
+    relation = read_arff(path, encoding=encoding, max_memory=max_memory)
     path = os.fspath(path)
     names = [attribute.name for attribute in relation.attributes]
-    kept = Columns(names, path, "attributes").without(drop)
-    label_names = _label_names(labels, relation, kept)
+    everything = Columns(names, path, "attributes")
+    kept = everything.without(drop)
+    label_names = choose_labels(labels, relation.name, everything, kept)
     are_kept, are_labels = set(kept.names), set(label_names)
     place = {name: j for j, name in enumerate(names)}
     features = [place[name] for name in kept.names if name not in are_labels]
@@ -109,6 +116,7 @@ def load_arff(
                 f"a number or category. Leave it out: drop=[{attribute.name!r}]."
             )
     n_values = [len(relation.attributes[j].values) for j in features]
+    texts = {names[j]: relation.attributes[j].values for j in features}
     return Dataset(
         name=stem(path),
         X=_numbers(relation, features),
@@ -116,69 +124,14 @@ def load_arff(
         feature_names=tuple(names[j] for j in features),
         label_names=tuple(names[j] for j in chosen),
         nominal_features=np.array(n_values) > 2,
+        categories={n: values for n, values in texts.items() if _are_texts(values)},
     )
 
 
-def whole_numbers(values: Sequence[str]) -> list[int]:
-    """Return the numbers that the values of a nominal attribute stand for.
-
-    Whole numbers stand for themselves, no and yes or false and true for 0 and 1, and
-    other values for their positions.
-    """
-    if all(re.fullmatch(r"[+-]?[0-9]{1,9}", value) for value in values):
-        numbers = [int(value) for value in values]
-        if len(set(numbers)) == len(numbers):  # 1 and 01 are equal numbers
-            return numbers
-    if len(values) <= 2 and all(value.lower() in _WORDS for value in values):
-        numbers = [_WORDS[value.lower()] for value in values]
-        if len(set(numbers)) == len(numbers):
-            return numbers
-    return list(range(len(values)))
-
-
-def _label_names(labels: Any, relation: Relation, kept: Columns) -> list[str]:
-    """Return the names of the labels; see `load_arff`. `kept` are not dropped."""
-    everything = kept._replace(names=[a.name for a in relation.attributes])
-    if labels is None:
-        beside = Path(kept.path).with_name(stem(kept.path) + ".xml")
-        option = re.search(r"-C\s+(-?\d+)", relation.name)
-        # The XML file comes first: a relation keeps its old -C when Weka's filters
-        # have moved the labels.
-        if beside.is_file():
-            labels = beside
-        elif option:
-            labels = everything.choose(int(option[1]))
-        else:
-            raise ValueError(
-                f"{kept.path}: which attributes are labels? There is no {beside.name} "
-                "next to it, and no '-C n' in the relation's name. Pass labels= a "
-                "Mulan XML file, the names, or a number of attributes (negative: the "
-                "last ones)."
-            )
-    if isinstance(labels, str | os.PathLike):
-        labels = _mulan_labels(os.fspath(labels))
-    names = kept.choose(labels)
-    everything.check(names, "labels")
-    return names
-
-
-def _mulan_labels(path: str) -> list[str]:
-    """Return the names in a Mulan XML file; a hierarchy is read from top to bottom."""
-    try:
-        root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise ValueError(
-            f"{path}, line {error.position[0]}: expected a Mulan XML file, which names "
-            f"the labels; {error}."
-        ) from error
-    elements = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
-    names = [name for e in elements if (name := e.get("name")) is not None]
-    if not names or len(names) < len(elements):
-        raise ValueError(
-            f'{path}: expected elements <label name="..."/>; found {len(elements)} '
-            f"label elements, {len(names)} of them with a name."
-        )
-    return names
+def _are_texts(values: Sequence[str]) -> bool:
+    """Return whether the numbers of values are positions, which the file chooses."""
+    are_numbers = all(re.fullmatch(r"[+-]?[0-9]{1,9}", value) for value in values)
+    return not are_numbers and numbers_of_words(values) is None
 
 
 def _numbers(

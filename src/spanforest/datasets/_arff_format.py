@@ -1,12 +1,13 @@
 """The format ARFF, the text format of Weka, Mulan and MEKA: dense and sparse rows.
 
-This module knows the format only; `_arff` knows which attributes are labels.
+This module knows the format only; `_arff_labels` knows which attributes are labels.
 """
 
 import math
 import os
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, TextIO
@@ -15,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spanforest.datasets._text_files import DAMAGED, open_text
+from spanforest.datasets._memory import MemoryLimit
+from spanforest.datasets._text_files import DAMAGED, lines_within, open_text
+
+_LONGEST_TEXT = 2**26  # characters of a line that may hold text
+_LONGEST_VALUE = 2**10  # characters of a number or category, on average
+_BYTES_OF_VALUE = 16  # of memory: in the array that grows, and in its copy
+_BYTES_OF_ATTRIBUTE = 200
 
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 
@@ -78,7 +85,10 @@ class Relation(NamedTuple):
 
 
 def read_arff(
-    file: str | os.PathLike[str] | TextIO, *, encoding: str = "utf-8"
+    file: str | os.PathLike[str] | TextIO,
+    *,
+    encoding: str = "utf-8",
+    max_memory: int | None = None,
 ) -> Relation:
     r"""Read an ARFF file.
 
@@ -88,6 +98,9 @@ def read_arff(
         Files whose names end in ``.bz2``, ``.gz`` or ``.xz`` are decompressed.
     encoding : str, default="utf-8"
         The encoding of the text; not used for a text file that is already open.
+    max_memory : int, optional
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------
@@ -98,6 +111,8 @@ def read_arff(
     ------
     ArffError
         If the file is not valid ARFF; the message names file and line.
+    ValueError
+        If the contents need more memory than `max_memory`.
 
     Notes
     -----
@@ -125,15 +140,20 @@ def read_arff(
     array([[21.5,  0. ],
            [ nan,  1. ]])
     """
-    with _lines_of(file, encoding) as (lines, reader):
+    with _lines_of(file, encoding, max_memory) as (lines, reader):
         for line in lines:
             reader.feed(line)
         return reader.finish()
 
 
-def read_attributes(path: str | os.PathLike[str]) -> tuple[Attribute, ...]:
-    """Read the declarations of an ARFF file in UTF-8, without its rows."""
-    with _lines_of(path, "utf-8") as (lines, reader):
+def read_attributes(
+    path: str | os.PathLike[str],
+    *,
+    encoding: str = "utf-8",
+    max_memory: int | None = None,
+) -> tuple[Attribute, ...]:
+    """Read the declarations of an ARFF file, without its rows."""
+    with _lines_of(path, encoding, max_memory) as (lines, reader):
         for line in lines:
             reader.feed(line)
             if reader.in_data:
@@ -142,16 +162,19 @@ def read_attributes(path: str | os.PathLike[str]) -> tuple[Attribute, ...]:
 
 
 @contextmanager
-def _lines_of(file: Any, encoding: str) -> "Iterator[tuple[Iterable[str], _Reader]]":
+def _lines_of(
+    file: Any, encoding: str, max_memory: int | None
+) -> "Iterator[tuple[Iterable[str], _Reader]]":
     """Open a file unless it is open; yield its lines and a reader that takes them.
 
     Errors of decoding and decompressing become an `ArffError`.
     """
     is_path = isinstance(file, str | os.PathLike)
-    reader = _Reader(str(file if is_path else getattr(file, "name", "<text>")))
-    with open_text(file, encoding) if is_path else nullcontext(file) as lines:
+    path = str(file if is_path else getattr(file, "name", "<text>"))
+    reader = _Reader(MemoryLimit.of(path, max_memory))
+    with open_text(file, encoding) if is_path else nullcontext(file) as text:
         try:
-            yield lines, reader
+            yield lines_within(text, reader.longest_line, reader.memory), reader
         except DAMAGED as error:
             raise ArffError(
                 f"cannot read on: {error}. Check that the file is complete, that its "
@@ -164,8 +187,11 @@ def _lines_of(file: Any, encoding: str) -> "Iterator[tuple[Iterable[str], _Reade
 class _Reader:
     """The state of reading: declarations first, then rows."""
 
-    def __init__(self, path: str):
-        self.path = path
+    def __init__(self, memory: MemoryLimit):
+        self.path = memory.path
+        self.memory = memory
+        self.n_bytes = 0
+        self.has_text = True
         self.line = 0
         self.name: str | None = None
         self.attributes: list[Attribute] = []
@@ -176,6 +202,17 @@ class _Reader:
         self.values = array("d")
         self.indices = array("i")
         self.ends = array("i", [0])
+
+    def longest_line(self) -> int:
+        """Return how many characters the next line may have."""
+        if self.has_text:
+            return _LONGEST_TEXT
+        return max(2**16, _LONGEST_VALUE * len(self.attributes))
+
+    def take(self, n_bytes: int) -> None:
+        """Count memory that the contents need."""
+        self.n_bytes += n_bytes
+        self.memory.check(self.n_bytes)
 
     def feed(self, line: str) -> None:
         """Take the next line."""
@@ -225,6 +262,7 @@ class _Reader:
     # --- declarations
 
     def declare(self, line: str) -> None:
+        self.take(_BYTES_OF_ATTRIBUTE + 2 * len(line))
         match = _KEYWORD.fullmatch(line)
         assert match is not None  # a line is not empty
         keyword, rest = match.groups()
@@ -283,9 +321,10 @@ class _Reader:
             raise self.error("@data comes before any @attribute.")
         names = [attribute.name for attribute in self.attributes]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise self.error(f"the attribute {twice!r} is declared more than once.")
         self.in_data = True
+        self.has_text = any(a.kind in ("string", "date") for a in self.attributes)
         for attribute in self.attributes:
             codes: dict[str | None, float] = {None: math.nan}
             codes.update((value, i) for i, value in enumerate(attribute.values))
@@ -330,6 +369,9 @@ class _Reader:
         self.ends.append(len(self.indices))
 
     def extend(self, indices: Sequence[int], tokens: Sequence[str | None]) -> None:
+        self.take(_BYTES_OF_VALUE * len(tokens))
+        if self.has_text:
+            self.take(sum(len(token or "") for token in tokens))
         converters = self.converters
         for j, token in zip(indices, tokens, strict=True):
             try:

@@ -1,5 +1,6 @@
 """Columns of a file: which are labels, and the labels as whole numbers."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,8 @@ class Columns(NamedTuple):
 
     def check(self, wanted: Sequence[str], option: str) -> None:
         """Raise an error unless `wanted` are distinct names of columns."""
-        missing = [name for name in wanted if name not in set(self.names)]
+        known = set(self.names)
+        missing = [name for name in wanted if name not in known]
         if missing:
             raise ValueError(
                 f"{self.path}: {option} must be names of {self.noun}; "
@@ -28,7 +30,7 @@ class Columns(NamedTuple):
                 f"{listed(self.names)}."
             )
         if len(set(wanted)) < len(wanted):
-            twice = next(name for name in wanted if list(wanted).count(name) > 1)
+            twice = Counter(wanted).most_common(1)[0][0]
             raise ValueError(
                 f"{self.path}: {option} must be distinct; {twice!r} is there twice."
             )
@@ -37,7 +39,8 @@ class Columns(NamedTuple):
         """Return the columns that are left after some are dropped."""
         dropped = [drop] if isinstance(drop, str) else list(drop)
         self.check(dropped, "drop")
-        kept = [name for name in self.names if name not in set(dropped)]
+        out = set(dropped)
+        kept = [name for name in self.names if name not in out]
         return self._replace(names=kept)
 
     def choose(self, labels: str | int | Sequence[str]) -> list[str]:

@@ -1,20 +1,16 @@
 """Reading data sets from tables: CSV and Parquet files, by means of pandas."""
 
+import io
 import os
 import re
-import warnings
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from spanforest._wording import listed, one_line
-from spanforest.datasets._columns import Columns, whole_labels
+from spanforest.datasets._csv_format import CsvOptions, CsvText, read_csv_text
 from spanforest.datasets._dataset import Dataset
-from spanforest.datasets._text_files import line_of_row, stem
+from spanforest.datasets._memory import MemoryLimit, TooLargeError
+from spanforest.datasets._tables import Choice, Table, make_dataset
 
 _UNREADABLE = (ValueError, EOFError, zlib.error)  # OSError names its file itself
 
@@ -25,7 +21,10 @@ def load_csv(
     *,
     features: Sequence[str] | None = None,
     drop: str | Iterable[str] = (),
-    separator: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    max_memory: int | None = None,
 ) -> Dataset:
     """Read a multilabel data set from a text file with a row per example.
 
@@ -44,24 +43,41 @@ def load_csv(
     drop : str or iterable of str, default=()
         Names of columns to leave out, such as identifiers. They do not count when
         `labels` is a number.
-    separator : str, optional
+    delimiter : str, optional
         The character between two values. By default a tab in ``.tsv`` and ``.tab``
-        files, else a comma.
+        files; in others the comma, semicolon, tab or bar that the first rows show.
+    decimal : str, optional
+        The decimal mark, a point or a comma. By default a comma if numbers are written
+        with commas and none with a point.
+    encoding : str, optional
+        The encoding of the file. By default UTF-8, or UTF-16 if the file says so.
+    max_memory : int, optional
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------
     dataset : Dataset
         Missing features are NaN. `Y` holds whole numbers, or objects if the values of a
-        label are text. A cell that is empty, or that pandas reads as missing (NA), is a
-        missing label: NaN, which makes `Y` of type float, or None among objects.
-        Estimators learn from the other labels.
+        label are text. A cell that is empty, ``?``, or that pandas reads as missing
+        (NA), is a missing label: NaN, which makes `Y` of type float, or None among
+        objects. Estimators learn from the other labels. A feature of text becomes
+        codes: `categories` says for what, and `nominal_features` marks such columns.
+        Encode them with scikit-learn's ``OneHotEncoder``.
 
     Raises
     ------
     ValueError
-        If the file is not such a table, or a column is missing or cannot be used.
+        If the file is not such a table, or a column is missing or cannot be used. A
+        column of text whose values all differ is an identifier, and cannot be used
+        unless `features` names it.
     ImportError
         If pandas is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If a column of numbers counts the rows, unless `features` names it.
 
     Notes
     -----
@@ -87,27 +103,39 @@ def load_csv(
     array([[0, 'clear'],
            [1, 'grey']], dtype=object)
     """
-    pandas = _import_pandas()
+    _import_pandas()
     path = os.fspath(path)
-    if separator is None:
-        separator = "\t" if re.search(r"(?i)\.(tsv|tab)(\.\w+)?$", path) else ","
-    try:
-        with warnings.catch_warnings():
-            # a row longer than the header is an error here, a warning in pandas
-            warnings.simplefilter("error", pandas.errors.ParserWarning)
-            frame = pandas.read_csv(
-                path, sep=separator, index_col=False, low_memory=False
-            )
-    except (*_UNREADABLE, pandas.errors.ParserWarning) as error:
-        raise ValueError(
-            f"{path}: expected lines of values separated by {separator!r}, the first "
-            f"one with the names of the columns; {one_line(error)}."
-        ) from error
+    if delimiter is None and re.search(r"(?i)\.(tsv|tab)(\.\w+)?$", path):
+        delimiter = "\t"
+    options = CsvOptions(delimiter, decimal, encoding)
+    source = read_csv_text(path, options, MemoryLimit.of(path, max_memory))
+    frame = _parse(source, path)
     _check_header(list(frame.columns), path)
-    _check_separator(list(frame.columns), path, separator)
+    _check_delimiter(list(frame.columns), path, source.delimiter)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
-    return _split(_Table(frame, path, separator), labels, features, drop)
+    table = Table(frame, path, source.line_of_row)
+    return make_dataset(table, Choice(labels, features, drop))
+
+
+def _parse(source: CsvText, path: str) -> Any:
+    """Return the data frame that pandas reads from a text."""
+    import pandas
+
+    try:
+        return pandas.read_csv(
+            io.StringIO(source.text),
+            sep=source.delimiter,
+            decimal=source.decimal,
+            na_values=["?"],
+            index_col=False,
+            low_memory=False,
+        )
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{path}: expected lines of values separated by {source.delimiter!r}, the "
+            "first one with the names of the columns. Is a quote not closed?"
+        ) from error
 
 
 def load_parquet(
@@ -116,6 +144,7 @@ def load_parquet(
     *,
     features: Sequence[str] | None = None,
     drop: str | Iterable[str] = (),
+    max_memory: int | None = None,
 ) -> Dataset:
     """Read a multilabel data set from a Parquet file with a row per example.
 
@@ -123,7 +152,7 @@ def load_parquet(
     ----------
     path : path
         The file.
-    labels, features, drop
+    labels, features, drop, max_memory
         As in `load_csv`.
 
     Returns
@@ -154,16 +183,30 @@ def load_parquet(
     pandas = _import_pandas()
     path = os.fspath(path)
     try:
+        _check_parquet(path, MemoryLimit.of(path, max_memory))
         frame = pandas.read_parquet(path)
     except ImportError as error:
         raise ImportError(
             'Parquet files need pyarrow: pip install "spanforest[cli]".'
         ) from error
+    except TooLargeError:
+        raise
     except _UNREADABLE as error:
         raise ValueError(
-            f"{path}: expected a Parquet file; {one_line(error)}."
+            f"{path}: expected a Parquet file. This is another kind of file, or it is "
+            "damaged."
         ) from error
-    return _split(_Table(frame, path), labels, features, drop)
+    return make_dataset(Table(frame, path), Choice(labels, features, drop))
+
+
+def _check_parquet(path: str, memory: MemoryLimit) -> None:
+    """Refuse a file that declares more values than may be read."""
+    from pyarrow.parquet import read_metadata
+
+    facts = read_metadata(path)
+    groups = (facts.row_group(i) for i in range(facts.num_row_groups))
+    n_bytes = sum(group.total_byte_size for group in groups)
+    memory.check(max(n_bytes, 8 * facts.num_rows * facts.num_columns))
 
 
 def _import_pandas() -> Any:
@@ -187,111 +230,11 @@ def _check_header(names: list[str], path: str) -> None:
         )
 
 
-def _check_separator(names: list[str], path: str, separator: str) -> None:
-    """Refuse a single column whose name contains another usual separator."""
-    marks = [mark for mark in ";\t,|" if mark in names[0] and mark != separator]
+def _check_delimiter(names: list[str], path: str, delimiter: str) -> None:
+    """Refuse a single column whose name contains another usual delimiter."""
+    marks = [mark for mark in ";\t,|" if mark in names[0] and mark != delimiter]
     if len(names) == 1 and marks:
         raise ValueError(
-            f"{path}: expected {separator!r} between the columns; found one column, "
-            f"{names[0][:60]!r}. Pass separator={marks[0]!r}, or write the file with "
-            f"{separator!r}."
+            f"{path}: expected {delimiter!r} between the columns; found one column, "
+            f"{names[0][:60]!r}. Pass delimiter={marks[0]!r}."
         )
-
-
-class _Table(NamedTuple):
-    """A data frame and the file it comes from."""
-
-    frame: Any
-    path: str
-    separator: str | None = None  # None if the file has no lines
-
-    def cell(self, name: str, row: int) -> str:
-        """Return where a value stands, for messages."""
-        line = self.separator and line_of_row(Path(self.path), row, self.separator)
-        return f"{name!r} of row {row + 1}" + (f" (line {line})" if line else "")
-
-
-def _split(
-    table: _Table,
-    labels: str | int | Sequence[str],
-    features: Sequence[str] | None,
-    drop: str | Iterable[str],
-) -> Dataset:
-    """Make a data set of the columns of a table; see `load_csv`."""
-    frame, path = table.frame, table.path
-    frame.columns = [str(name) for name in frame.columns]
-    if frame.empty:
-        raise ValueError(
-            f"{path}: the table has no {'columns' if frame.shape[0] else 'rows'}."
-        )
-    columns = Columns(list(frame.columns), path)
-    kept = columns.without(drop)
-    label_names = kept.choose(labels)
-    if features is None:
-        features = [name for name in kept.names if name not in set(label_names)]
-    kept.check(label_names, "labels")
-    columns.check(features, "features")
-    return Dataset(
-        name=stem(path),
-        X=_feature_matrix(table, list(features)),
-        Y=_label_matrix(table, label_names),
-        feature_names=tuple(features),
-        label_names=tuple(label_names),
-    )
-
-
-def _feature_matrix(table: _Table, names: list[str]) -> NDArray[np.float64]:
-    columns = table.frame[names]
-    words = {name: _first_word(columns[name]) for name in names}
-    wrong = [name for name, row in words.items() if row is not None]
-    if wrong:
-        row = words[wrong[0]]
-        value = columns[wrong[0]].iloc[row]
-        also = f", and there are {len(wrong)} such columns: {listed(wrong)}"
-        raise ValueError(
-            f"{table.path}: features must be numbers; {table.cell(wrong[0], row)} is "
-            f"{value!r}{also if len(wrong) > 1 else ''}. Turn such values into "
-            "numbers, or drop the columns."
-        )
-    if all(dtype.kind in "biuf" for dtype in columns.dtypes):
-        return columns.to_numpy(dtype=np.float64, na_value=np.nan)
-    return columns.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _first_word(column: Any) -> Any:
-    """Return the first row of a column that is not a number; None if all are."""
-    pandas = _import_pandas()
-    if pandas.api.types.is_numeric_dtype(column.dtype):
-        return None
-    known = column.notna()
-    if all(isinstance(value, bool | np.bool_) for value in column[known]):
-        return None  # true and false with gaps
-    strange = pandas.to_numeric(column, errors="coerce").isna() & known
-    # numbers in quotes are text too, but a stray word is more likely the mistake
-    return int(np.argmax(strange if strange.any() else known))
-
-
-def _label_matrix(table: _Table, names: list[str]) -> NDArray[Any]:
-    """Return the labels as whole numbers, or as objects if some are text.
-
-    A missing label is NaN, which makes the numbers floats, or None among objects.
-    """
-    from pandas.api.types import is_numeric_dtype
-
-    known = table.frame[names].notna().to_numpy()
-    numbers = np.where(known, 0.0, np.nan)
-    text: dict[int, NDArray[Any]] = {}
-    for j, name in enumerate(names):
-        column = table.frame[name][known[:, j]].infer_objects()  # gaps make objects
-        if is_numeric_dtype(column.dtype):
-            numbers[known[:, j], j] = column.to_numpy(dtype=np.float64)
-        else:
-            text[j] = column.astype(object).map(str).to_numpy(dtype=object)
-    Y = whole_labels(numbers, table.path, lambda i, j: table.cell(names[j], i))
-    if not text:
-        return Y
-    mixed = np.full(Y.shape, None, dtype=object)
-    for j in range(len(names)):
-        seen = known[:, j]
-        mixed[seen, j] = text[j] if j in text else Y[seen, j].astype(int)
-    return mixed

@@ -1,6 +1,6 @@
 """The record of a data set, and what to leave out of one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ class Dataset:
     feature_names: tuple[str, ...] = ()
     label_names: tuple[str, ...] = ()
     nominal_features: NDArray[np.bool_] | None = None  # columns of X with codes
+    # names of features to the texts that their codes 0, 1, ... stand for
+    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     split: tuple[int, int] | None = None  # published numbers of training and test rows
     is_text: bool = False  # X holds counts of words: apply TF-IDF first
     kernel: str = "linear"  # name of the kernel that suits X

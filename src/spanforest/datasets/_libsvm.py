@@ -2,8 +2,7 @@
 
 import os
 import warnings
-import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,12 @@ from sklearn.datasets import load_svmlight_file
 
 from spanforest._wording import one_line
 from spanforest.datasets._dataset import Dataset
-from spanforest.datasets._text_files import stem
+from spanforest.datasets._memory import MemoryLimit, TooLargeError
+from spanforest.datasets._text_files import DAMAGED, lines_within, open_bytes, stem
+
+_LONGEST_LINE = 2**26  # characters
+_GROWTH = 4  # bytes of memory for a character of text, at most: 1:2 takes 12 bytes
+_BYTES_OF_NAME = 64  # the name of a feature is its number as text
 
 
 def load_libsvm(
@@ -21,6 +25,7 @@ def load_libsvm(
     *,
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
+    max_memory: int | None = None,
 ) -> Dataset:
     r"""Read a multilabel data set from a file in LIBSVM's sparse format.
 
@@ -35,6 +40,9 @@ def load_libsvm(
         The names in the training set, if this is its test set. A test set may lack the
         last feature or a rare label, and does not always show whether features count
         from 0 or from 1. Features whose names are no numbers count from 1.
+    max_memory : int, optional
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------
@@ -44,7 +52,8 @@ def load_libsvm(
     Raises
     ------
     ValueError
-        If the file is not in this format, or has more features than there are names.
+        If the file is not in this format, has more features than there are names, or
+        needs more memory than `max_memory`.
 
     Warns
     -----
@@ -67,13 +76,21 @@ def load_libsvm(
            [1, 0]])
     """
     path = os.fspath(path)
+    memory = MemoryLimit.of(path, max_memory)
     try:
-        X, label_sets = load_svmlight_file(path, multilabel=True, zero_based=True)
-    except (ValueError, EOFError, zlib.error, OverflowError) as error:
+        with open_bytes(path) as file:
+            lines = _Lines(file, memory)
+            X, label_sets = load_svmlight_file(lines, multilabel=True, zero_based=True)
+    except TooLargeError:
+        raise
+    except (*DAMAGED, ValueError, OverflowError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         raise ValueError(
-            f"{path}: expected lines like '2,5 1:0.5 3:1', the labels of an example "
-            f"and its features; {one_line(error)}."
+            f"{path}, line {lines.number}: expected lines like '2,5 1:0.5 3:1', the "
+            f"labels of an example and its features; {one_line(error)}."
         ) from error
+    memory.check(_BYTES_OF_NAME * X.shape[1])
     if feature_names is None:
         start = int(X.nnz > 0 and X.indices.min() > 0)
         feature_names = [str(j) for j in range(start, X.shape[1])]
@@ -85,6 +102,20 @@ def load_libsvm(
         feature_names=tuple(feature_names),
         label_names=names,
     )
+
+
+class _Lines:
+    """The lines of an open file, in the form that scikit-learn reads."""
+
+    def __init__(self, file: Any, memory: MemoryLimit):
+        self.read = file.read  # scikit-learn asks whether there is one
+        self._lines = lines_within(file, lambda: _LONGEST_LINE, memory, _GROWTH)
+        self.number = 1
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._lines:
+            yield line
+            self.number += 1
 
 
 def _numbered_columns(

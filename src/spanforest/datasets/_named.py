@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.datasets import fetch_openml
 
 from spanforest._wording import numbered_labels
-from spanforest.datasets._arff import load_arff, whole_numbers
+from spanforest.datasets._arff import load_arff
 from spanforest.datasets._circle import make_circle
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._npz import load_npz
+from spanforest.datasets._words import whole_numbers
 
 PAPER_DATASETS = (
     *("emotions", "yeast", "scene", "enron", "cal500"),
@@ -30,6 +31,7 @@ class KnownDataset(NamedTuple):
     n_labels: int
     cardinality: float
     source: str  # "generated", a file, "OpenML", or "" if there is no source
+    home: str  # a page where files of the data set can be found, or ""
     note: str
 
 
@@ -45,22 +47,27 @@ class _Known(NamedTuple):
     stem: str | None = None  # name of the file, if it differs
     drop: tuple[str, ...] = ()  # attributes of the ARFF file that identify rows
     kernel: str = "linear"
+    home: str = ""  # where its files can be found
     note: str = ""
 
+
+_MULAN = "https://github.com/tsoumakas/mulan/tree/master/data/multi-label"
+_AUTHORS = "https://github.com/hongyusu/RandomOutputGraphEnsemble"
 
 # Cardinalities are those of the data. Table 1 of the paper agrees, but for enron
 # (printed: 3.36), medical (printed: 1.14) and nci60 (see its note).
 _KNOWN = {
-    "emotions": _Known(593, 72, 6, 1.868, openml=40589),
-    "yeast": _Known(2417, 103, 14, 4.237, openml=40597),
-    "scene": _Known(2407, 294, 6, 1.074, openml=40595),
-    "enron": _Known(1702, 1001, 53, 3.378, openml=40590, is_text=True),
-    "cal500": _Known(502, 68, 174, 26.044),
-    "fingerprint": _Known(490, 0, 286, 49.104),
+    "emotions": _Known(593, 72, 6, 1.868, openml=40589, home=_MULAN),
+    "yeast": _Known(2417, 103, 14, 4.237, openml=40597, home=_MULAN),
+    "scene": _Known(2407, 294, 6, 1.074, openml=40595, home=_MULAN),
+    "enron": _Known(1702, 1001, 53, 3.378, openml=40590, is_text=True, home=_MULAN),
+    "cal500": _Known(502, 68, 174, 26.044, home=_MULAN),
+    "fingerprint": _Known(490, 0, 286, 49.104, home=_AUTHORS),
     "nci60": _Known(
         *(3281, 2048, 59, 13.756),
         stem="nci60_subset",
         kernel="tanimoto",
+        home="https://github.com/hongyusu/Master_thesis",
         note=(
             "Not the set of the paper's Table 1 (4547 molecules, 60 cell lines, "
             "cardinality 11.05) but a subset of its 59-line predecessor: the 3281 "
@@ -69,12 +76,14 @@ _KNOWN = {
             "the Tanimoto kernel."
         ),
     ),
-    "medical": _Known(978, 1449, 45, 1.245, is_text=True),
+    "medical": _Known(978, 1449, 45, 1.245, is_text=True, home=_MULAN),
     "circle10": _Known(1000, 3, 10, 8.54),
     "circle50": _Known(1000, 3, 50, 35.63),
-    "bibtex": _Known(7395, 1836, 159, 2.402, is_text=True),
-    "tmc2007_500": _Known(28596, 500, 22, 2.158, is_text=True),
-    "genbase": _Known(662, 1185, 27, 1.252, openml=40591, drop=("protein",)),
+    "bibtex": _Known(7395, 1836, 159, 2.402, is_text=True, home=_MULAN),
+    "tmc2007_500": _Known(28596, 500, 22, 2.158, is_text=True, home=_MULAN),
+    "genbase": _Known(
+        662, 1185, 27, 1.252, openml=40591, drop=("protein",), home=_MULAN
+    ),
 }
 _SUFFIXES = (".npz", ".arff", ".arff.bz2", ".arff.gz")
 
@@ -110,6 +119,7 @@ def list_datasets(
             n_labels=known.n_labels,
             cardinality=known.cardinality,
             source=_source(name, known, _folder(data_home)),
+            home=known.home,
             note=known.note,
         )
         for name, known in _KNOWN.items()
@@ -207,7 +217,8 @@ def _load(
     advice = (
         f"the data set {name} {looked}. Put {stem}.npz, or {stem}.arff (also .bz2, "
         f".gz) with {stem}.xml, into a folder, and pass it as data_home or set the "
-        "environment variable SPANFOREST_DATA to it."
+        "environment variable SPANFOREST_DATA to it. Its files, to be converted if "
+        f"need be, are at {known.home}."
     )
     if not source:
         raise FileNotFoundError(advice[0].upper() + advice[1:])

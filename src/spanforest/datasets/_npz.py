@@ -1,29 +1,41 @@
 """Reading data sets from NumPy archives."""
 
+import math
 import os
 import zipfile
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._wording import one_line
 from spanforest.datasets._columns import whole_labels
 from spanforest.datasets._dataset import Dataset
+from spanforest.datasets._memory import MemoryLimit
 from spanforest.datasets._text_files import stem
 
 _NOT_AN_ARCHIVE = (  # errors of NumPy and zipfile for other or damaged files
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError),
     *(AttributeError, ValueError),
 )
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 _KEYS = {
     *("X", "X_data", "X_indices", "X_indptr", "X_shape", "K", "Y"),
     *("feature_names", "label_names", "nominal_features", "split"),
 }
 
 
-def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Dataset:
+def load_npz(
+    path: str | os.PathLike[str],
+    *,
+    is_complete: bool = True,
+    max_memory: int | None = None,
+) -> Dataset:
     """Read a data set from a NumPy archive.
 
     Parameters
@@ -36,6 +48,9 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
     is_complete : bool, default=True
         Pass False for examples to predict for: `Y` may be absent, and then has no
         columns; `K` need not be square, since it has a column per training example.
+    max_memory : int, optional
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
 
     Returns
     -------
@@ -46,7 +61,8 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
     Raises
     ------
     ValueError
-        If the file is no such archive, or its arrays do not fit together.
+        If the file is no such archive, its arrays do not fit together, or they need
+        more memory than `max_memory`.
 
     Examples
     --------
@@ -60,28 +76,15 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
     <Dataset toy: 2 x 2 labels, 1 features>
     """
     path = os.fspath(path)
-    arrays = _read_arrays(path)
-    inputs = [key for key in ("X", "X_data", "K") if key in arrays]
-    if (is_complete and "Y" not in arrays) or len(inputs) != 1:
-        raise ValueError(
-            f"{path}: expected {'Y and ' * is_complete}one of X, X_data (CSR) and K; "
-            f"found {', '.join(sorted(arrays)) or 'none of these'}."
-        )
-    X = _csr_matrix(arrays, path) if "X_data" in arrays else arrays[inputs[0]]
+    arrays = _read_arrays(path, is_complete, MemoryLimit.of(path, max_memory))
+    is_kernel = "K" in arrays
+    X = _csr_matrix(arrays, path) if "X_data" in arrays else arrays["XK"[is_kernel]]
     Y = arrays.get("Y", np.empty((*X.shape[:1], 0)))
-    n_samples = Y.shape[0] if Y.ndim == 2 else -1
-    is_kernel = inputs == ["K"]
-    fits = not (is_kernel and is_complete) or X.shape == (n_samples, n_samples)
-    if X.ndim != 2 or X.shape[0] != n_samples or not fits:
-        raise ValueError(
-            f"{path}: Y must be a matrix with a row for each row of {inputs[0]}, and K "
-            f"square; found shapes {Y.shape} and {X.shape}."
-        )
     split = arrays.get("split")
     return Dataset(
         name=stem(path),
-        X=None if is_kernel else X.astype(np.float64),
-        K=X.astype(np.float64) if is_kernel else None,
+        X=None if is_kernel else X.astype(np.float64, copy=False),
+        K=X.astype(np.float64, copy=False) if is_kernel else None,
         Y=_labels(Y, path),
         feature_names=tuple(arrays.get("feature_names", np.array([])).tolist()),
         label_names=tuple(arrays.get("label_names", np.array([])).tolist()),
@@ -90,15 +93,79 @@ def load_npz(path: str | os.PathLike[str], *, is_complete: bool = True) -> Datas
     )
 
 
-def _read_arrays(path: str) -> dict[str, NDArray[Any]]:
+def _read_arrays(
+    path: str, is_complete: bool, memory: MemoryLimit
+) -> dict[str, NDArray[Any]]:
+    """Read the arrays, once their headers say that they fit together."""
     with open(path, "rb") as file:
         try:
-            archive = np.load(file, allow_pickle=False)
-            return {name: archive[name] for name in _KEYS.intersection(archive.files)}
+            with zipfile.ZipFile(file) as archive:
+                names = [name for name in _KEYS if f"{name}.npy" in archive.namelist()]
+                headers = {name: _read_header(archive, name) for name in names}
         except _NOT_AN_ARCHIVE as error:
             raise ValueError(
-                f"{path}: expected a NumPy archive (npz) of plain arrays; {error}"
+                f"{path}: expected a NumPy archive (npz) of plain arrays; "
+                f"{one_line(error)}."
             ) from error
+        _check_shapes(path, headers, is_complete)
+        memory.check(sum(map(_n_bytes, headers.values())))
+        file.seek(0)
+        try:
+            arrays = np.load(file, allow_pickle=False)
+            return {name: arrays[name] for name in names}
+        except _NOT_AN_ARCHIVE as error:
+            raise ValueError(
+                f"{path}: expected a NumPy archive (npz) of plain arrays; "
+                f"{one_line(error)}."
+            ) from error
+
+
+class _Header(NamedTuple):
+    """What an array in an archive declares."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def _read_header(archive: zipfile.ZipFile, name: str) -> _Header:
+    with archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADER_READERS:
+            raise ValueError(f"{name} has a header of version {version}")
+        shape, _, dtype = _HEADER_READERS[version](file)
+    if dtype.kind not in "biufSU":
+        raise ValueError(
+            f"{name} holds {'Python objects' if dtype.hasobject else dtype}, which are "
+            "not read; store numbers or text"
+        )
+    return _Header(shape, dtype)
+
+
+def _n_bytes(header: _Header) -> int:
+    """Return how much memory an array takes; numbers become floats."""
+    return math.prod(header.shape) * max(header.dtype.itemsize, 8)
+
+
+def _check_shapes(path: str, headers: dict[str, _Header], is_complete: bool) -> None:
+    """Refuse arrays that do not fit together, before any of them is read."""
+    inputs = [key for key in ("X", "X_data", "K") if key in headers]
+    if (is_complete and "Y" not in headers) or len(inputs) != 1:
+        raise ValueError(
+            f"{path}: expected {'Y and ' * is_complete}one of X, X_data (CSR) and K; "
+            f"found {', '.join(sorted(headers)) or 'none of these'}."
+        )
+    shape = headers[inputs[0]].shape
+    if inputs == ["X_data"]:
+        if "X_indptr" not in headers:
+            return  # no CSR matrix: the message about it says more
+        shape = (headers["X_indptr"].shape[0] - 1, 0)
+    Y = headers["Y"].shape if "Y" in headers else (*shape[:1], 0)
+    is_square = inputs != ["K"] or not is_complete or shape == (Y[0], Y[0])
+    if len(shape) != 2 or len(Y) != 2 or shape[0] != Y[0] or not is_square:
+        raise ValueError(
+            f"{path}: Y must be a matrix with a row for each row of {inputs[0]}, and K "
+            f"square; found shapes {Y} and {shape}."
+        )
 
 
 def _csr_matrix(arrays: dict[str, NDArray[Any]], path: str) -> Any:

@@ -1,22 +1,27 @@
-"""Text files of data: opening them, their names, and the lines of their rows."""
+"""Text files of data: opening them, their names, and their lines."""
 
 import bz2
-import csv
 import gzip
 import lzma
 import os
 import re
+import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
+
+from spanforest.datasets._memory import MemoryLimit, TooLargeError
 
 _OPENERS: dict[str, Callable[..., Any]] = {
     ".bz2": bz2.open,
     ".gz": gzip.open,
     ".xz": lzma.open,
 }
-DAMAGED = (OSError, EOFError, UnicodeError, lzma.LZMAError, zlib.error)
+DAMAGED = (
+    *(OSError, EOFError, UnicodeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile),
+)
+_PIECE = 2**20  # bytes
 
 
 def open_text(
@@ -32,6 +37,11 @@ def open_text(
     return opener(path, "rt", encoding=encoding, **options)
 
 
+def open_bytes(path: str) -> Any:
+    """Open a file for reading; a name in .gz, .bz2 or .xz is decompressed."""
+    return _OPENERS.get(Path(path).suffix.lower(), open)(path, "rb")
+
+
 def stem(path: str) -> str:
     """Return the name of a file without its folder, suffix and compression.
 
@@ -43,27 +53,54 @@ def stem(path: str) -> str:
     return re.sub(r"(?i)\.\w+(\.(gz|bz2|xz|zip))?$", "", Path(path).name)
 
 
-def line_of_row(path: Path, row: int, separator: str = ",") -> int | None:
-    """Return the line, counted from 1, in which a row of a CSV file begins.
+def read_bytes(path: str, memory: MemoryLimit, growth: int = 1) -> bytes:
+    """Return the contents of a file, decompressed if its name says so.
 
-    Rows count from 0, without blank lines; the names of the columns are row -1. Return
-    None if the file cannot be read again or has no such row.
+    A zip archive must hold one file. Raise an error if the contents are too large:
+    every byte will take `growth` bytes of memory.
     """
-    if not path.is_file():
-        return None
-    begin = 1
-    try:
-        with open_text(path, errors="replace", newline="") as file:
-            reader = csv.reader(file, delimiter=separator)
-            for values in reader:
-                if len(values) > 1 or any(value.strip() for value in values):
-                    row -= 1
-                if row < -1:
-                    return begin
-                begin = reader.line_num + 1
-    except (*DAMAGED, csv.Error):
-        pass
-    return None
+    suffix = Path(path).suffix.lower()
+    if suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            if len(archive.namelist()) != 1:
+                raise ValueError(
+                    f"{path}: expected a zip archive of one file; found "
+                    f"{len(archive.namelist())} files."
+                )
+            with archive.open(archive.namelist()[0]) as file:
+                return _read_within(file, memory, growth)
+    with open_bytes(path) as file:
+        return _read_within(file, memory, growth)
+
+
+def _read_within(file: Any, memory: MemoryLimit, growth: int) -> bytes:
+    pieces, n_bytes = [], 0
+    while piece := file.read(_PIECE):
+        n_bytes += len(piece)
+        memory.check(growth * n_bytes)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def lines_within(
+    file: Any, longest: Callable[[], int], memory: MemoryLimit, growth: int = 1
+) -> Iterator[Any]:
+    """Yield the lines of an open file, of which none may be longer than `longest`.
+
+    A file is never held as a whole, but one line may be the whole file. Every
+    character will take `growth` bytes of memory.
+    """
+    total, number = 0, 0
+    while line := file.readline(longest() + 1):
+        number += 1
+        total += len(line)
+        if len(line) > longest():
+            raise TooLargeError(
+                f"{memory.path}, line {number}: a line of more than {longest()} "
+                "characters is too long for the values that it can hold."
+            )
+        memory.check(growth * total)
+        yield line
 
 
 def line_of_example(path: Path, row: int, header_end: str = "") -> int | None:

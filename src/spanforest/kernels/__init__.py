@@ -4,6 +4,7 @@ Every function takes and returns real numbers: float32 input gives float32 matri
 anything else float64. Feature matrices may be dense or CSR; kernel matrices are dense.
 """
 
+from spanforest.kernels._arrays import unit_rows
 from spanforest.kernels._functions import median_gamma, tanimoto_kernel
 from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
 from spanforest.kernels._registry import (
@@ -24,4 +25,5 @@ __all__ = [
     "median_gamma",
     "tanimoto_kernel",
     "unit_diagonal",
+    "unit_rows",
 ]

@@ -29,6 +29,33 @@ def squared_norms(X: Any) -> FloatArray:
     return np.einsum("ij,ij->i", X, X)
 
 
+def is_zero(X: Any) -> NDArray[np.bool_]:
+    """Return which rows count as zero vectors, for every kernel.
+
+    Those are the rows whose squared length is below the smallest normal number of
+    their type: it has lost digits, or all of them.
+    """
+    return squared_norms(X) < np.finfo(X.dtype).tiny
+
+
+def unit_rows(X: Any) -> Any:
+    """Scale every row of a dense or CSR matrix to unit length; zero vectors to 0.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import unit_rows
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    lengths = np.sqrt(squared_norms(X))
+    lengths[is_zero(X)] = np.inf
+    if not issparse(X):
+        return X / lengths[:, None]
+    scaled = X.copy()
+    scaled.data /= np.repeat(lengths, np.diff(X.indptr))
+    return scaled
+
+
 def largest_entry(K: FloatArray) -> float:
     """Return the largest absolute entry; not finite if any entry is not."""
     largest = 0.0

@@ -8,13 +8,16 @@ from sklearn.metrics.pairwise import (
     check_pairwise_arrays,
     euclidean_distances,
     linear_kernel,
+    rbf_kernel,
 )
 
 from spanforest.kernels._arrays import (
     FloatArray,
     evenly_spaced,
+    is_zero,
     row_blocks,
     squared_norms,
+    unit_rows,
 )
 
 _MEDIAN_ROWS = 1000  # half a million distances
@@ -53,9 +56,11 @@ def tanimoto_kernel(X: Any, Y: Any = None) -> FloatArray:
     K = linear_kernel(X, Y)
     row_norms = squared_norms(X)
     column_norms = row_norms if X is Y else squared_norms(Y)
+    zero_columns = is_zero(Y)
+    zero_rows = zero_columns if X is Y else is_zero(X)
     for rows in row_blocks(*K.shape):
         denominator = row_norms[rows, None] + column_norms - K[rows]
-        both_zero = denominator == 0
+        both_zero = zero_rows[rows, None] & zero_columns
         denominator[both_zero] = 1
         K[rows] /= denominator
         K[rows][both_zero] = 1
@@ -98,6 +103,42 @@ def median_gamma(X: Any) -> float:
     if not distances.any():
         return 1.0
     return float(1.0 / (np.median(distances) or distances.mean()))
+
+
+def cosine_kernel(X: Any, Y: Any = None) -> FloatArray:
+    """Return ⟨x, y⟩ / (‖x‖ ‖y‖), or 0 if either vector is zero."""
+    X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr")
+    rows = unit_rows(X)
+    return linear_kernel(rows, rows if X is Y else unit_rows(Y))
+
+
+def gaussian_kernel(X: Any, Y: Any, gamma: float) -> FloatArray:
+    """Return exp(-gamma ‖x - y‖²).
+
+    Dense features are centred and scaled first. That changes no value, but features
+    with a large common offset, and very small or large ones, keep their precision.
+    """
+    X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr")
+    scale = X.dtype.type(np.sqrt(gamma))
+    if issparse(X) or issparse(Y):
+        X, Y = X * scale, Y * scale
+    else:
+        centre = Y.mean(axis=0, dtype=np.float64).astype(Y.dtype)
+        same = X is Y
+        Y = (Y - centre) * scale
+        X = Y if same else (X - centre) * scale
+    if not all(np.isfinite(_largest_value(Z)) for Z in (X, Y)):
+        raise ValueError(
+            f"gamma={gamma:.3g} is too large for these features in {X.dtype}. Lower "
+            "gamma, or scale the features, for example with "
+            "sklearn.preprocessing.StandardScaler."
+        )
+    return rbf_kernel(X, Y, gamma=1.0)
+
+
+def _largest_value(X: Any) -> float:
+    values = X.data if issparse(X) else X
+    return float(np.abs(values).max(initial=0.0))
 
 
 def length_gamma(X: Any) -> float:

@@ -14,21 +14,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics.pairwise import (
     check_pairwise_arrays,
-    cosine_similarity,
     linear_kernel,
     polynomial_kernel,
-    rbf_kernel,
 )
 
 from spanforest.kernels._arrays import (
     FloatArray,
     as_float,
     first_not_finite,
+    is_zero,
     largest_entry,
     n_rows_of,
     squared_norms,
 )
-from spanforest.kernels._functions import length_gamma, median_gamma, tanimoto_kernel
+from spanforest.kernels._functions import (
+    cosine_kernel,
+    gaussian_kernel,
+    length_gamma,
+    median_gamma,
+    tanimoto_kernel,
+)
 from spanforest.kernels._matrices import check_square
 
 _CALLABLE_BLOCK = 32  # rows per call when only a callable kernel's diagonal is wanted
@@ -181,13 +186,21 @@ class KernelSpec:
         Raises
         ------
         ValueError
-            If a callable returns another shape, or values that are not finite numbers.
+            If a value is not a finite number, or a callable returns another shape.
         """
         if callable(self.name):
             return self._call(self.name, X, X if Y is None else Y)
         if self.name == "precomputed":
             return as_float(X)
-        return KERNELS[self.name].matrix(self, X, Y)
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
+            K = KERNELS[self.name].matrix(self, X, Y)
+        if not np.isfinite(largest_entry(K)):
+            raise ValueError(
+                f"The kernel {self.name!r} must have finite values; "
+                f"{first_not_finite(K)}. Scale the features, for example with "
+                f"sklearn.preprocessing.StandardScaler{self._other_remedies}."
+            )
+        return K
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return the kernel value k(x, x) of every row of `X`, without the matrix.
@@ -218,6 +231,12 @@ class KernelSpec:
             return K.diagonal().copy()
         X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
         return KERNELS[self.name].diagonal(self, X)
+
+    @property
+    def _other_remedies(self) -> str:
+        if self.name == "poly":
+            return f", or lower the degree ({self.degree}) or gamma"
+        return ", or lower gamma" if self.has_gamma else ""
 
     def _call(self, kernel: Callable[..., Any], X: Any, Y: Any) -> FloatArray:
         """Return a callable kernel's matrix, checked, in the precision of its input."""
@@ -295,8 +314,8 @@ def _polynomial_diagonal(spec: KernelSpec, X: Any) -> FloatArray:
 
 KERNELS: dict[str, Kernel] = {
     "cosine": Kernel(
-        matrix=lambda spec, X, Y: cosine_similarity(X, Y),
-        diagonal=lambda spec, X: (squared_norms(X) > 0).astype(X.dtype),
+        matrix=lambda spec, X, Y: cosine_kernel(X, Y),
+        diagonal=lambda spec, X: (~is_zero(X)).astype(X.dtype),
     ),
     "linear": Kernel(
         matrix=lambda spec, X, Y: linear_kernel(X, Y),
@@ -311,8 +330,8 @@ KERNELS: dict[str, Kernel] = {
         checks=(_check_gamma, _check_polynomial),
     ),
     "rbf": Kernel(
-        matrix=lambda spec, X, Y: rbf_kernel(
-            X, Y, gamma=spec.with_gamma(X if Y is None else Y).gamma
+        matrix=lambda spec, X, Y: gaussian_kernel(
+            X, Y, spec.with_gamma(X if Y is None else Y).gamma or 1.0
         ),
         diagonal=_ones,
         scale=Scale(default=median_gamma, unit=median_gamma),

@@ -22,6 +22,22 @@ _IDENTITY = (
     *("kind", "protocol", "quick", "dataset", "method", "family"),
     *("fold", "n_folds", "seed", "n_trees"),
 )
+_KINDS = ("fold", "choice")
+# The types of fields that readers of rows rely on; any of them may be None or absent.
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("kind", "protocol", "dataset", "method", "family"), str),
+    **dict.fromkeys(("fold", "n_folds", "seed", "n_trees", "n_positive"), int),
+    **dict.fromkeys(("params", "scores", "seconds", "curve", "members", "data"), dict),
+    **dict.fromkeys(("commit", "finished", "error"), str),
+    **dict.fromkeys(("candidates", "warnings"), list),
+    "gap": (int, float),
+    "label_graph": dict,
+    "machine": dict,
+    "machine.processor": str,
+    "machine.cores": int,
+    "machine.system": str,
+    "versions": dict,
+}
 
 
 def identity(row: Row) -> tuple[Any, ...]:
@@ -142,6 +158,7 @@ class RowFile:
                 continue
             row = _parse(line)
             if row is not None:
+                self._check_types(row, number)
                 rows.append(row)
             elif number < len(lines):  # the last line has no line break: it was cut off
                 raise ValueError(
@@ -150,6 +167,24 @@ class RowFile:
                     "line, or choose another folder."
                 )
         return latest(rows)
+
+    def _check_types(self, row: Row, number: int) -> None:
+        """Raise an error if a field has a value of another type than `run` writes.
+
+        Rows of an unknown kind may hold anything.
+        """
+        if row.get("kind") not in _KINDS:
+            return
+        parts = {f"machine.{k}": v for k, v in _items(row.get("machine"))}
+        parts |= {f"versions.{k}": v for k, v in _items(row.get("versions"))}
+        for name, value in {**row, **parts}.items():
+            expected = str if name.startswith("versions.") else _TYPES.get(name, object)
+            if value is not None and not isinstance(value, expected):
+                raise ValueError(
+                    f"{self.path}, line {number}: the field {name!r} of the row is "
+                    f"damaged; got {str(value)[:40]!r}. Remove the line, or choose "
+                    "another folder."
+                )
 
     def append(self, rows: Iterable[Row]) -> None:
         """Append rows, after removing a last line that was cut off.
@@ -185,6 +220,10 @@ def _parse(line: bytes) -> Row | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
+
+
+def _items(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()
 
 
 def _end_of_whole_lines(file: BinaryIO) -> int:

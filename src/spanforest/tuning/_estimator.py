@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from spanforest._classifier import fits_probabilities
+from spanforest._classifier import needs_probability
 from spanforest._inputs import check_size
 from spanforest._labels import LabelCoding, read_labels
 from spanforest._parallel import Workers
@@ -92,7 +91,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState, Generator or None
         Draws the graphs, the folds and the order of the examples.
     verbose : int, default=0
-        Show progress on a terminal if positive (needs rich).
+        Show progress if positive: a bar on a terminal if rich is installed, else plain
+        lines on stderr.
     n_jobs : int, optional
         How many members are trained at the same time, in threads unless joblib is told
         otherwise. It changes no result.
@@ -189,25 +189,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.probability = probability
 
     def __sklearn_tags__(self):
-        kernels = (
-            self.kernels if isinstance(self.kernels, list | tuple) else [self.kernels]
-        )
-        kernel = "precomputed" if "precomputed" in kernels else "rbf"
+        several = isinstance(self.kernels, list | tuple)
+        kernel = next(iter(self.kernels), None) if several else self.kernels
         return RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; another `aggregation` needs no new fit.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters by name.
-
-        Returns
-        -------
-        self
-            The estimator.
-        """
+        """Set parameters, and return self; another `aggregation` needs no new fit."""
         super().set_params(**params)
         if "aggregation" in params and "best_estimator_" in vars(self):
             self.best_estimator_.set_params(aggregation=self.aggregation)
@@ -262,10 +249,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     staged_predict = _delegated(RandomGraphEnsembleClassifier.staged_predict)
     decision_function = _delegated(RandomGraphEnsembleClassifier.decision_function)
     score = _delegated(RandomGraphEnsembleClassifier.score)
-    predict_proba = available_if(fits_probabilities)(
+    predict_proba = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_proba)
     )
-    predict_for = available_if(fits_probabilities)(
+    predict_for = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_for)
     )
 
@@ -301,13 +288,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         specs = [KernelSpec(kernel) for kernel in kernels]  # refuses unknown names
         if self.gammas is not None and not any(spec.has_gamma for spec in specs):
             raise ValueError(
-                'gammas are scales of the kernels "rbf" and "poly"; kernels are '
-                f"{self.kernels!r}. Leave gammas at None, or add such a kernel."
+                f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
+                f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
         reader = clone(template).set_params(kernel=kernels[0])
         X = reader._read_examples(X, reset=True)
         gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
-        multiples = sorted({check_number("each of gammas", g) for g in gammas})
+        multiples = sorted({check_number("each of gammas", gamma) for gamma in gammas})
         params: list[dict[str, Any]] = []
         for kernel in kernels:
             own = {"kernel": kernel}

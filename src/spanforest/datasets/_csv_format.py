@@ -1,0 +1,189 @@
+"""The text of a CSV file: its encoding, delimiter and decimal mark, and its rows."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from spanforest.datasets._memory import MemoryLimit
+from spanforest.datasets._text_files import DAMAGED, read_bytes
+
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 10  # rows that tell the delimiter
+_NUMBER = re.compile(r"\s*[+-]?\d*[.,]?\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
+_COPIES = 4  # of the text while it is read: bytes, text, and pandas' own
+
+
+class CsvOptions(NamedTuple):
+    """How a file is written; None is found out from the file."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+
+class CsvText(NamedTuple):
+    """The text of a file, and how it is written."""
+
+    text: str
+    delimiter: str
+    decimal: str
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows that are not blank, each with the line in which it begins."""
+        return _rows(self.text, self.delimiter)
+
+    def line_of_row(self, i: int) -> int | None:
+        """Return the line of row `i`; rows count from 0, without the header."""
+        try:
+            return next((line for line, _ in islice(self.rows(), i + 1, None)), None)
+        except csv.Error:
+            return None
+
+
+def read_csv_text(path: str, options: CsvOptions, memory: MemoryLimit) -> CsvText:
+    """Read a file whose rows all have as many values as its first row.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, in another encoding, or has a row of another length;
+        the message has the line.
+    """
+    _check_marks(options)
+    text = _read_text(path, options.encoding, memory)
+    delimiter = options.delimiter or _find_delimiter(text)
+    decimal = options.decimal or _find_decimal(text, delimiter)
+    table = CsvText(text, delimiter, decimal)
+    _check_rows(table, path, memory)
+    return table
+
+
+def line_of_row(path: Path, i: int, options: CsvOptions) -> int | None:
+    """Return the line of a row in a file; None if the file cannot be read again."""
+    if not path.is_file():
+        return None
+    try:
+        text = _read_text(str(path), options.encoding, MemoryLimit.of(str(path), None))
+    except ValueError:
+        return None
+    delimiter = options.delimiter or _find_delimiter(text)
+    return CsvText(text, delimiter, "").line_of_row(i)
+
+
+def _check_marks(options: CsvOptions) -> None:
+    delimiter, decimal = options.delimiter, options.decimal
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise ValueError(
+            f"delimiter must be one character, such as ';'; got {delimiter!r}."
+        )
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal must be '.' or ','; got {decimal!r}.")
+
+
+def _read_text(path: str, encoding: str | None, memory: MemoryLimit) -> str:
+    try:
+        raw = read_bytes(path, memory, growth=_COPIES)
+    except DAMAGED as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise ValueError(
+            f"{path}: cannot be decompressed; {error}. Check that the file is complete "
+            "and that its name tells its compression."
+        ) from error
+    known = (encoding or "utf-8").lower()
+    if encoding is None and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        known = "utf-16"
+    try:
+        return raw.decode("utf-8-sig" if known in ("utf-8", "utf8") else known)
+    except LookupError:
+        raise ValueError(
+            f"encoding must be one that Python knows, such as utf-8 or latin-1; got "
+            f"{encoding!r}."
+        ) from None
+    except UnicodeError as error:
+        start = getattr(error, "start", 0)
+        line = raw.count(b"\n", 0, start) + 1
+        raise ValueError(
+            f"{path}, line {line}: {raw[start : start + 1]!r} is not text in {known}. "
+            "Pass encoding='latin-1', or the encoding in which the file was written."
+        ) from None
+
+
+def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    begin = 1
+    for row in reader:
+        if len(row) > 1 or any(value.strip() for value in row):
+            yield begin, row
+        begin = reader.line_num + 1
+
+
+def _find_delimiter(text: str) -> str:
+    """Return the mark that splits the first rows into equally many columns.
+
+    If several do, the columns with most numbers decide.
+    """
+    samples = {}
+    for mark in _DELIMITERS:
+        try:
+            rows = [row for _, row in islice(_rows(text, mark), _SAMPLE)]
+        except csv.Error:
+            continue
+        if rows and len(rows[0]) > 1:
+            samples[mark] = rows
+    even = [
+        mark
+        for mark, rows in samples.items()
+        if all(len(row) == len(rows[0]) for row in rows)
+    ]
+    candidates = even or list(samples) or [","]
+    if len(candidates) == 1:
+        return candidates[0]
+    return max(candidates, key=lambda mark: _share_of_numbers(samples[mark][1:]))
+
+
+def _share_of_numbers(rows: list[list[str]]) -> float:
+    cells = [cell for row in rows for cell in row]
+    return sum(bool(_NUMBER.fullmatch(cell)) for cell in cells) / max(len(cells), 1)
+
+
+def _find_decimal(text: str, delimiter: str) -> str:
+    """Return a comma if numbers have decimal commas, and none has a point."""
+    if delimiter == ",":
+        return "."
+
+    def occurs(mark: str) -> bool:
+        edge = f'[{re.escape(delimiter)}"\\r\\n]'
+        number = rf"[+-]?[0-9]+{re.escape(mark)}[0-9]+(?:[eE][+-]?[0-9]+)?"
+        return re.search(rf"{edge} *{number} *(?={edge}|\Z)", text) is not None
+
+    return "," if occurs(",") and not occurs(".") else "."
+
+
+def _check_rows(table: CsvText, path: str, memory: MemoryLimit) -> None:
+    n_columns, n_cells, line = 0, 0, 1
+    try:
+        for line, row in table.rows():
+            n_columns = n_columns or len(row)
+            if len(row) != n_columns:
+                raise ValueError(
+                    f"{path}, line {line}: expected {n_columns} values, one for each "
+                    f"column of the first line, separated by {table.delimiter!r}; "
+                    f"found {len(row)}."
+                )
+            n_cells += n_columns
+            memory.check(8 * n_cells)
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {line} or the next: {error}. Is a quote not closed?"
+        ) from error
+    if not n_columns:
+        raise ValueError(
+            f"{path}: expected lines of values, the first one with the names of the "
+            "columns; the file is empty."
+        )

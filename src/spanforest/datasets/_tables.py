@@ -1,0 +1,187 @@
+"""Data sets from tables of pandas: numbers, categories and labels."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spanforest._wording import listed
+from spanforest.datasets._columns import Columns, whole_labels
+from spanforest.datasets._dataset import Dataset
+from spanforest.datasets._text_files import stem
+from spanforest.datasets._words import numbers_of_words
+
+_FEW_ROWS = 2  # so few rows do not tell an identifier from a category
+_SOME_ROWS = 10  # so many numbers in a row are no accident
+_MANY_ROWS = 50  # in so many rows a category occurs more than twice on average
+
+
+class Choice(NamedTuple):
+    """Which columns of a table are used; see `load_csv`."""
+
+    labels: str | int | Sequence[str]
+    features: Sequence[str] | None = None
+    drop: str | Iterable[str] = ()
+
+
+class Table(NamedTuple):
+    """A data frame and the file it comes from."""
+
+    frame: Any
+    path: str
+    line_of_row: Callable[[int], int | None] = lambda i: None
+
+    def cell(self, name: str, row: int) -> str:
+        """Return where a value stands, for messages."""
+        line = self.line_of_row(row)
+        return f"{name!r} of row {row + 1}" + (f" (line {line})" if line else "")
+
+
+def make_dataset(table: Table, choice: Choice) -> Dataset:
+    """Return the data set in the columns of a table; see `load_csv`."""
+    frame, path = table.frame, table.path
+    frame.columns = [str(name) for name in frame.columns]
+    if frame.empty:
+        raise ValueError(
+            f"{path}: the table has no {'columns' if frame.shape[0] else 'rows'}."
+        )
+    columns = Columns(list(frame.columns), path)
+    kept = columns.without(choice.drop)
+    label_names = kept.choose(choice.labels)
+    kept.check(label_names, "labels")
+    features = choice.features
+    if features is None:
+        are_labels = set(label_names)
+        features = [name for name in kept.names if name not in are_labels]
+    columns.check(features, "features")
+    X, categories = _feature_matrix(table, list(features))
+    if choice.features is None:  # nobody has asked for these columns by name
+        _point_out_identifiers(table, categories)
+        _point_out_row_numbers(table, features, X)
+    is_nominal = np.array([name in categories for name in features], dtype=bool)
+    return Dataset(
+        name=stem(os.fspath(path)),
+        X=X,
+        Y=_label_matrix(table, label_names),
+        feature_names=tuple(features),
+        label_names=tuple(label_names),
+        nominal_features=is_nominal if categories else None,
+        categories=categories,
+    )
+
+
+def _feature_matrix(
+    table: Table, names: list[str]
+) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...]]]:
+    """Return the features as numbers, and the categories that codes stand for."""
+    columns = table.frame[names]
+    are_numbers = [dtype.kind in "biuf" for dtype in columns.dtypes]
+    numbers = columns.loc[:, are_numbers]
+    X = np.empty(columns.shape)
+    X[:, are_numbers] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    categories: dict[str, tuple[str, ...]] = {}
+    for j in np.flatnonzero(~np.array(are_numbers, dtype=bool)).tolist():
+        X[:, j], texts = _read_words(table, names[j])
+        if texts:
+            categories[names[j]] = texts
+    return X, categories
+
+
+def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return a column that is not of numbers as codes, and what they stand for.
+
+    True and false, yes and no are 1 and 0, and stand for themselves. A column with
+    more numbers than words is refused: the words are more likely mistakes.
+    """
+    import pandas
+
+    column = table.frame[name]
+    known = column.notna().to_numpy(dtype=bool)
+    codes = np.full(len(column), np.nan)
+    values = column[known]
+    if all(isinstance(value, bool | np.bool_) for value in values):
+        codes[known] = values.to_numpy(dtype=np.float64)
+        return codes, ()
+    is_word = known & pandas.to_numeric(column, errors="coerce").isna().to_numpy()
+    if 2 * is_word.sum() <= known.sum():
+        # numbers in quotes are text too
+        row = int(np.argmax(is_word if is_word.any() else known))
+        raise ValueError(
+            f"{table.path}: features must be numbers; {table.cell(name, row)} is "
+            f"{column.iloc[row]!r}. Turn such values into numbers, leave them empty "
+            f"if they are missing, or leave the column out: drop=[{name!r}]."
+        )
+    texts, places = np.unique(values.astype(str).to_numpy(str), return_inverse=True)
+    words = numbers_of_words(texts.tolist())
+    codes[known] = places if words is None else np.array(words)[places]
+    return codes, tuple(texts.tolist()) if words is None else ()
+
+
+def _point_out_identifiers(
+    table: Table, categories: dict[str, tuple[str, ...]]
+) -> None:
+    """Refuse columns of text that name rows: nothing can be learned from them."""
+    n_known = {name: int(table.frame[name].notna().sum()) for name in categories}
+    names = [
+        name
+        for name, texts in categories.items()
+        if (len(texts) == n_known[name] > _FEW_ROWS)
+        or (2 * len(texts) > n_known[name] >= _MANY_ROWS)
+    ]
+    if not names:
+        return
+    first = categories[names[0]]
+    raise ValueError(
+        f"{table.path}: {names[0]!r} has {len(first)} different texts in "
+        f"{n_known[names[0]]} rows, such as {first[0]!r}: it names the rows, or is "
+        f"free text, and is no category. Leave it out: drop={names!r}."
+    )
+
+
+def _point_out_row_numbers(
+    table: Table, names: Sequence[str], X: NDArray[np.float64]
+) -> None:
+    """Warn of columns that count the rows: a model would learn their order."""
+    if len(X) < _SOME_ROWS:
+        return
+    steps = np.arange(len(X))
+    numbering = [
+        names[j]
+        for j in np.flatnonzero(X[1] - X[0] == 1).tolist()
+        if X[0, j] % 1 == 0 and np.array_equal(X[:, j] - X[0, j], steps)
+    ]
+    if numbering:
+        warnings.warn(
+            f"{table.path}: {listed(numbering)} counts the rows. If it is an "
+            f"identifier, leave it out: drop={numbering[:5]!r}.",
+            stacklevel=4,
+        )
+
+
+def _label_matrix(table: Table, names: list[str]) -> NDArray[Any]:
+    """Return the labels as whole numbers, or as objects if some are text.
+
+    A missing label is NaN, which makes the numbers floats, or None among objects.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    known = table.frame[names].notna().to_numpy()
+    numbers = np.where(known, 0.0, np.nan)
+    text: dict[int, NDArray[Any]] = {}
+    for j, name in enumerate(names):
+        column = table.frame[name][known[:, j]].infer_objects()  # gaps make objects
+        if is_numeric_dtype(column.dtype):
+            numbers[known[:, j], j] = column.to_numpy(dtype=np.float64)
+        else:
+            text[j] = column.astype(object).map(str).to_numpy(dtype=object)
+    Y = whole_labels(numbers, table.path, lambda i, j: table.cell(names[j], i))
+    if not text:
+        return Y
+    mixed = np.full(Y.shape, None, dtype=object)
+    for j in range(len(names)):
+        seen = known[:, j]
+        mixed[seen, j] = text[j] if j in text else Y[seen, j].astype(int)
+    return mixed

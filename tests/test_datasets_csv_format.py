@@ -1,0 +1,151 @@
+"""The text of CSV files: encodings, delimiters, decimal marks, and rows."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from spanforest.datasets import load_csv
+from spanforest.datasets._csv_format import CsvOptions, line_of_row
+
+pytest.importorskip("pandas")
+
+ROWS = [["tempo", "loud", "happy"], ["120.5", "-1e3", "1"], ["60", "0.25", "0"]]
+X = [[120.5, -1000], [60, 0.25]]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "songs.csv"
+
+
+def write(path, delimiter, decimal=".", rows=ROWS, encoding="utf-8"):
+    lines = [delimiter.join(row) for row in rows]
+    text = "\n".join([lines[0], *(line.replace(".", decimal) for line in lines[1:])])
+    path.write_bytes((text + "\n").encode(encoding))
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "decimal"),
+    [
+        (",", "."),
+        (";", "."),
+        (";", ","),
+        ("\t", "."),
+        ("\t", ","),
+        ("|", ","),
+        (":", ","),
+    ],
+)
+def test_delimiters_and_decimal_marks_are_detected_or_given(path, delimiter, decimal):
+    write(path, delimiter, decimal)
+    usual = delimiter != ":"
+    for options in ({"delimiter": delimiter, "decimal": decimal}, {})[: 1 + usual]:
+        songs = load_csv(path, -1, **options)
+        assert songs.feature_names == ("tempo", "loud")
+        assert_array_equal(songs.X, X)
+        assert_array_equal(songs.Y, [[1], [0]])
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    numbers=st.lists(
+        st.tuples(*[st.decimals(-999, 999, places=2)] * 3), min_size=1, max_size=9
+    ),
+    delimiter=st.sampled_from(",;\t|"),
+    has_commas=st.booleans(),
+)
+def test_tables_of_decimal_numbers_are_read_in_any_dress(
+    tmp_path_factory, numbers, delimiter, has_commas
+):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    rows = [["a", "b", "c", "y"], *([*map(str, row), "1"] for row in numbers)]
+    write(path, delimiter, "," if has_commas and delimiter != "," else ".", rows)
+    assert_array_equal(load_csv(path, -1).X, [list(map(float, row)) for row in numbers])
+
+
+def test_marks_inside_names_and_values_do_not_mislead(path):
+    path.write_text('"size, m";"weight, kg";ok\n1,5;2,5;1\n3,5;4,0;0\n')
+    assert load_csv(path, -1).feature_names == ("size, m", "weight, kg")
+    assert_array_equal(load_csv(path, -1).X, [[1.5, 2.5], [3.5, 4]])
+    path.write_text("size, m;weight, kg;ok\n1,5;2,5;1\n3,5;4,0;0\n")
+    assert_array_equal(load_csv(path, -1).X, [[1.5, 2.5], [3.5, 4]])
+    path.write_text('a;b,c\n1,"x;y"\n2,"z;y"\n')
+    assert load_csv(path, -1).Y.tolist() == [["x;y"], ["z;y"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "number"),
+    [
+        ("a,b,c\n1,2,3\n\n4,5\n", 4, 2),
+        ("a,b,c\n1,2,3\n4,5,6,7\n", 3, 4),
+        ('a,b,c\n1,2,"x\ny"\n4,5,6,\n', 4, 4),
+        ('a;b\n1;2\n"3;4\n5;6\n', 3, 1),
+    ],
+)
+def test_a_row_of_another_length_is_named_with_its_line(path, text, line, number):
+    path.write_text(text)
+    message = rf"line {line}: expected \d values, one for each .* found {number}\."
+    with pytest.raises(ValueError, match=message):
+        load_csv(path, -1)
+
+
+def test_another_encoding_is_named_with_the_line_and_can_be_given(path):
+    rows = [["größe", "loud", "happy"], *ROWS[1:]]
+    write(path, ";", rows=rows, encoding="latin-1")
+    message = r"line 1: b'\\xf6' is not text in utf-8. Pass encoding='latin-1'"
+    with pytest.raises(ValueError, match=message):
+        load_csv(path, -1)
+    assert load_csv(path, -1, encoding="latin-1").feature_names[0] == "größe"
+    write(path, ";", rows=rows, encoding="utf-16")
+    assert load_csv(path, -1).feature_names[0] == "größe"
+    write(path, ";", rows=rows, encoding="utf-8-sig")
+    for encoding in (None, "UTF-8"):
+        assert load_csv(path, -1, encoding=encoding).feature_names[0] == "größe"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"encoding": "oak"}, "encoding must be one that Python knows"),
+        ({"delimiter": ";;"}, "delimiter must be one character, such as ';'; got ';;'"),
+        ({"delimiter": '"'}, "delimiter must be one character"),
+        ({"decimal": "'"}, "decimal must be '.' or ','"),
+        ({"delimiter": ";"}, "one column, 'tempo,loud,happy'. Pass delimiter=','"),
+        ({"max_memory": 0}, "max_memory must be a number of bytes above 0; got 0"),
+    ],
+)
+def test_bad_options_are_refused(path, options, message):
+    write(path, ",")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_csv(path, -1, **options)
+
+
+def test_a_quote_that_is_never_closed_is_suspected(path):
+    path.write_text('a,b\n1,2\n"3,4\n' + "5,6\n" * 50_000)
+    with pytest.raises(ValueError, match=r"line 2 or the next: .* a quote not closed"):
+        load_csv(path, -1)
+
+
+def test_the_line_of_a_row_counts_blank_lines_and_line_ends_in_quotes(path):
+    path.write_text('a;b\n1;2\n\n  \n"x\ny";3\n4;"5"\n')
+    lines = [line_of_row(path, i, CsvOptions()) for i in range(4)]
+    assert lines == [2, 5, 7, None]
+
+
+def test_a_file_that_cannot_be_read_again_has_no_lines(tmp_path):
+    damaged = tmp_path / "a.csv.gz"
+    damaged.write_bytes(b"no archive")
+    for path in (tmp_path / "missing.csv", Path(os.devnull), damaged):
+        assert line_of_row(path, 0, CsvOptions()) is None
+
+
+def test_question_marks_are_missing_values(path):
+    path.write_text("tempo,happy\n?,1\n2,?\n3,0\n")
+    songs = load_csv(path, -1)
+    assert_array_equal(songs.X, [[float("nan")], [2], [3]])
+    assert_array_equal(songs.Y, [[1], [float("nan")], [0]])

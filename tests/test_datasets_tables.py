@@ -1,0 +1,104 @@
+"""Tables: features of text, identifiers, and very many columns."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from spanforest.datasets import load_csv, load_parquet
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def load(request, tmp_path):
+    """Write a table, and read its last column as label."""
+
+    def write_and_read(frame, **options):
+        path = tmp_path / f"a.{request.param}"
+        if request.param == "csv":
+            frame.to_csv(path, index=False)
+            return load_csv(path, -1, **options)
+        frame.to_parquet(path)
+        return load_parquet(path, -1, **options)
+
+    return write_and_read
+
+
+def songs(**columns):
+    n_rows = max(map(len, columns.values()))
+    return pd.DataFrame(columns).assign(happy=np.arange(n_rows) % 2)
+
+
+def test_text_becomes_codes_of_categories(load):
+    frame = songs(
+        tempo=[1.5, 2, 2, 2.5, 4],
+        key=["minor", "major", None, "minor", "blues"],
+        live=["yes", "no", "no", None, "yes"],
+        loud=[True, False, None, True, True],
+    )
+    actual = load(frame)
+    assert actual.categories == {"key": ("blues", "major", "minor")}
+    assert_array_equal(actual.nominal_features, [False, True, False, False])
+    nan = np.nan
+    assert_array_equal(
+        actual.X[:, 1:], [[2, 1, 1], [1, 0, 0], [nan, 0, nan], [2, nan, 1], [0, 1, 1]]
+    )
+
+
+def test_numbers_alone_have_no_categories(load):
+    actual = load(songs(tempo=[1.5, 2, 3], plays=[7, 9, 5]))
+    assert actual.categories == {}
+    assert actual.nominal_features is None
+
+
+def test_a_column_with_more_numbers_than_words_has_stray_words(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("tempo,happy\n1,0\n2,1\nfast,0\n")
+    message = r"'tempo' of row 3 \(line 4\) is 'fast'. .* drop=\['tempo'\]"
+    with pytest.raises(ValueError, match=message):
+        load_csv(path, -1)
+
+
+def test_an_identifier_is_pointed_out_and_not_encoded(load):
+    frame = songs(title=["a", "b", "c"], isbn=["x1", "x2", "x3"], tempo=[1.5, 2, 3])
+    message = (
+        "'title' has 3 different texts in 3 rows, such as 'a': it names the rows, or "
+        "is free text, and is no category. Leave it out: drop=['title', 'isbn']."
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load(frame)
+    assert load(frame, drop=["title", "isbn"]).feature_names == ("tempo",)
+    named = load(frame, features=["title"])  # whoever names it wants it
+    assert named.categories == {"title": ("a", "b", "c")}
+
+
+def test_text_that_hardly_repeats_is_no_category(load):
+    texts = [f"text {i // 2 if i < 30 else i}" for i in range(60)]
+    with pytest.raises(ValueError, match="'about' has 45 different texts in 60 rows"):
+        load(songs(about=texts))
+    assert len(load(songs(about=[f"text {i // 2}" for i in range(60)])).categories) == 1
+
+
+def test_row_numbers_are_pointed_out(load):
+    frame = songs(id=np.arange(7, 19), tempo=np.arange(12) + 0.5, plays=[3, 4] * 6)
+    with pytest.warns(UserWarning, match=r"'id' counts the rows.* drop=\['id'\]"):
+        load(frame)
+    load(frame, features=["id"])
+    load(frame, drop="id")
+
+
+def test_reading_takes_time_in_proportion_to_the_columns(tmp_path):
+    """Four times the columns take far less than sixteen times the seconds."""
+    seconds = []
+    for n_columns in (5_000, 20_000):
+        path = tmp_path / f"{n_columns}.csv"
+        names = ",".join(f"x{j}" for j in range(n_columns))
+        path.write_text("\n".join([f"{names},y", *[f"{'0.5,' * n_columns}1"] * 3, ""]))
+        start = time.perf_counter()
+        assert load_csv(path, -1).n_features == n_columns
+        seconds.append(time.perf_counter() - start)
+    assert seconds[1] < 10 * seconds[0]
