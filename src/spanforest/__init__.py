@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spanforest._warm_up import warm_up
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.mmcrf import MMCRFClassifier
     from spanforest.persistence import load, save
@@ -18,6 +19,7 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "warm_up",
 ]
 
 _HOMES = {
@@ -26,6 +28,7 @@ _HOMES = {
     "RandomGraphEnsembleClassifierCV": "spanforest.tuning",
     "load": "spanforest.persistence",
     "save": "spanforest.persistence",
+    "warm_up": "spanforest._warm_up",
 }
 
 

@@ -19,6 +19,7 @@ from spanforest.cli._report import report
 from spanforest.cli._reproduce import reproduce
 from spanforest.cli._train import train
 from spanforest.cli._usage import usage_message
+from spanforest.cli._warm_up import warm_up
 
 app = typer.Typer(
     name="spanforest",
@@ -67,7 +68,8 @@ def spanforest(
         raise typer.Exit(2)
 
 
-for command in (train, predict, evaluate, inspect, datasets, reproduce, report):
+COMMANDS = (train, predict, evaluate, inspect, datasets, reproduce, report, warm_up)
+for command in COMMANDS:
     add_command(command)
 
 
