@@ -26,7 +26,10 @@ from spanforest.cli import _app, _options, _train_options
 
 
 def command_names():
-    return [info.callback.__name__ for info in _app.app.registered_commands]
+    return [
+        info.callback.__name__.replace("_", "-")
+        for info in _app.app.registered_commands
+    ]
 
 
 def example_of(text):
@@ -50,7 +53,7 @@ def test_every_option_is_explained(name):
     function = next(
         info.callback
         for info in _app.app.registered_commands
-        if info.callback.__name__ == name
+        if info.callback.__name__ == name.replace("-", "_")
     )
     hints = typing.get_type_hints(function, include_extras=True)
     for parameter in inspect.signature(function).parameters:
