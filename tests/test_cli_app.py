@@ -69,6 +69,7 @@ def test_the_example_in_the_help_runs(ok, songs, name):
         "evaluate": "multilabel accuracy",
         "inspect": "happy",
         "datasets": "circle10",
+        "warm-up": "compiled in",
     }
     if name in files:
         Path(files[name]).unlink(missing_ok=True)
