@@ -31,7 +31,8 @@ from spanforest.cli import _advice
 def test_warnings_are_one_line_whose_advice_names_options(capsys, folder):
     args = ["train", "songs.csv", "--labels", "last:3", *FEW, "--max-iter", "1"]
     assert main([*args, "--tol", "1e-9", "-o", "m"]) == 0
-    (line,) = capsys.readouterr().err.splitlines()
+    progress, line = capsys.readouterr().err.splitlines()
+    assert progress.startswith("spanforest: members: 3 of 3")
     assert line.startswith("spanforest: warning: Training did not converge: 3 of 3")
     assert "Raise --max-iter" in line
     assert "max_iter" not in line
