@@ -550,6 +550,8 @@ def test_ctrl_c_leaves_whole_rows_and_no_process(tmp_path, jobs):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,  # a terminal sends Ctrl-C to the whole group
+        # a shell starts jobs in the background with interrupts ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
         # so many folds of boosting are done that only ensembles are left, which take
