@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
@@ -88,7 +89,7 @@ def _limits(seconds: float | None) -> Limits:
     return Limits(n_edges=sys.maxsize, seconds=check_number("seconds", seconds))
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):
+class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the classifiers: reads data, computes scores, returns labels.
 
     A subclass trains in `fit`, and sets `_factors`: the factor graph that it decodes
@@ -119,9 +120,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         if "coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 
+    @abstractmethod
     def _build_factors(self) -> FactorGraph:
         """Return the factor graph that belongs to the fitted weights."""
-        raise NotImplementedError
 
     def _factors_on(self, graph: LabelGraph) -> FactorGraph:
         return model_factors(

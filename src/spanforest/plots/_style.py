@@ -6,6 +6,7 @@ can tell them apart.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import Any, Self
 
@@ -69,7 +70,7 @@ def axes_for(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
     return ax
 
 
-class Display:
+class Display(ABC):
     """Base of figures that keep their numbers: a subclass draws them in `_draw`."""
 
     ax_: Any
@@ -98,8 +99,9 @@ class Display:
         """Width and height of a new figure, in inches."""
         return 6.0, 4.0
 
+    @abstractmethod
     def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
+        """Draw the numbers on `ax`."""
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
