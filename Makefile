@@ -57,7 +57,7 @@ docs: $(READY)  ## the documentation, in docs/_build/html
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 golden: $(READY) stamp  ## rewrite the golden files of the tests; review them as a diff
-	SPANFOREST_GOLDEN=1 $(PY) -m pytest -q tests/test_paper_table_formats.py tests/test_report_page.py
+	SPANFOREST_GOLDEN=1 $(PY) -m pytest -q tests/test_paper_table_formats.py tests/test_paper_report_page.py
 
 dist: $(READY) stamp  ## wheel and source distribution, in dist
 	$(PY) -m build --outdir dist

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numba
 import pytest
 from songs import (
     FEW,
@@ -14,6 +15,24 @@ from songs import (
 )
 
 from spanforest.cli import main
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # figures need no screen
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the tests that need compiled routines where Numba compiles none."""
+    skip = pytest.mark.skip(reason="as plain Python this test says nothing or is slow")
+    for item in items:
+        if numba.config.DISABLE_JIT and "needs_compiled" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close the figures that a test has drawn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Hypothesis strategies shared by the tests: graphs, factor graphs and scores."""
 
+import itertools
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -66,3 +68,17 @@ def problems(draw, draw_graph=None, **options):
     kinds = st.sampled_from(FORESTS) if draw_graph is None else draw_graph
     factors = draw(factor_graphs(kinds, **options))
     return factors, draw(scores_for(factors))
+
+
+any_factors = factor_graphs(any_kind, max_labels=4, extra_unary=True)
+loopy_problems = problems(st.just(random_graph), max_labels=6, extra_unary=True)
+
+
+def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
+    """Return factors of labels with equally many values, and scores of 3 examples."""
+    rng = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(n_labels), 2))
+    edges = [pair for pair in pairs if rng.random() < density]
+    factors = FactorGraph(LabelGraph(n_labels, edges), [n_values] * n_labels)
+    scores = rng.normal(size=(3, factors.n_cells))
+    return factors, np.round(scores) if ties else scores

@@ -219,23 +219,6 @@ def test_all_forms_of_a_graph_are_the_same_graph(classifier, graph):
     assert_same_model(classifier.set_params(graph=graph).fit(X, Y), plain)
 
 
-@pytest.mark.parametrize(
-    ("name", "n_edges"),
-    [
-        ("random_tree", 3),
-        ("uniform_tree", 3),
-        ("recursive_tree", 3),
-        ("chow_liu", 3),
-        ("random_pairing", 2),
-        ("independent", 0),
-    ],
-)
-def test_a_graph_drawn_by_name_has_the_edges_of_its_kind(name, n_edges):
-    fitted = MMCRFClassifier(graph=name, random_state=0, max_iter=1000).fit(X, Y)
-    assert fitted.graph_.n_edges == n_edges
-    assert fitted.score(X, Y) > 0.6
-
-
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 def test_graphs_with_cycles_are_trained_to_a_valid_gap(classifier, loss):
     classifier.set_params(graph=[*TRIANGLE, (2, 3)], loss=loss, tol=0.05)

@@ -231,3 +231,11 @@ def test_edges_may_be_given_by_name_and_as_a_set():
 def test_a_node_number_that_is_a_label_name_is_read_as_the_name():
     graph = nx.path_graph([2, 0, 1])
     assert as_label_graph(graph, 3, [2, 0, 1]).edges.tolist() == [[0, 1], [1, 2]]
+
+
+@given(st.integers(0, 2), st.integers(0, 2))
+def test_nan_in_an_adjacency_matrix_is_called_by_its_name(row, column):
+    adjacency = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    adjacency[row, column] = np.nan
+    with pytest.raises(ValueError, match=f"row {row}, column {column} is NaN"):
+        as_label_graph(adjacency, 3)

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import problems, random_graph, seeds
 
+from spanforest._classifier import find_decoder
+from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, random_spanning_tree
 from spanforest.inference import (
@@ -222,3 +224,27 @@ TRIANGLE = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
 def test_misuse_is_refused_with_a_reason(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+@pytest.mark.parametrize("decode", [tree_reweighted, decode_exactly])
+def test_scores_that_are_not_finite_prove_nothing(decode, value):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(1, TRIANGLE.n_cells))
+    scores[0, 5] = value
+    decoding = decode(TRIANGLE, scores)
+    assert not (decoding.proven & ~np.isfinite(decoding.score)).any()
+
+
+@given(problems())
+@settings(deadline=None)
+def test_max_product_is_exact_on_forests(problem):
+    factors, scores = problem
+    labels = find_decoder("max_product")(factors, scores).labels
+    best = max_sum(factors, scores).score
+    assert_allclose(score_labels(factors, scores, labels), best, atol=1e-12)
+
+
+def test_a_forest_with_infinite_scores_proves_nothing():
+    pair = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    assert not max_sum(pair, [[0.0, np.inf, 0.0, 0.0]]).proven.any()

@@ -232,3 +232,14 @@ def test_every_label_has_its_own_rule():
 def test_missing_entries_do_not_change_which_value_is_on():
     _, coding = read_labels([[1, 3], [np.nan, np.nan]], allow_missing=True)
     assert [is_on.tolist() for is_on in coding.is_on] == [[True], [False]]
+
+
+@pytest.mark.parametrize("large", [5, 2**63 + 5])
+def test_whole_numbers_of_two_types_stay_whole(large):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"a": np.array([1, large], dtype=np.uint64), "b": np.array([-1, 2])}
+    )
+    codes, coding = read_labels(frame)
+    assert coding.to_labels(codes).tolist() == [[1, -1], [large, 2]]
+    assert coding.dtype.kind in "iO"

@@ -28,9 +28,7 @@ print(sum(sum(routine.stats.cache_misses.values()) for routine in routines))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
-)
+@pytest.mark.needs_compiled
 def test_after_a_warm_up_nothing_is_compiled(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
 

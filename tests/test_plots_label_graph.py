@@ -1,34 +1,16 @@
 """The label graph of a model as a figure."""
 
 import matplotlib as mpl
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from drawn_models import X, X_new, Y, Y_new, fitted_ensemble
 from numpy.testing import assert_allclose, assert_array_equal
 
-from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
+from spanforest import MMCRFClassifier
 from spanforest.diagnostics import Couplings, edge_couplings, label_frequencies
 from spanforest.plots import LabelGraphDisplay, LabelMeasuresDisplay
 
 rng = np.random.default_rng(0)
-X = rng.normal(size=(60, 4))
-Y = (X @ rng.normal(size=(4, 5)) + rng.normal(size=(60, 5)) > 0).astype(int)
-X_new = rng.normal(size=(40, 4))
-Y_new = rng.integers(2, size=(40, 5))
-
-
-@pytest.fixture(scope="module")
-def ensemble():
-    return RandomGraphEnsembleClassifier(4, tol=0.1, random_state=0).fit(X, Y)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def random_couplings(n_labels, signed=True):
@@ -43,7 +25,8 @@ def label_graph(n_labels, **options):
     return LabelGraphDisplay(couplings, rng.random(n_labels), names, **options)
 
 
-def test_the_label_graph_of_a_model_shows_its_couplings_and_frequencies(ensemble):
+def test_the_label_graph_of_a_model_shows_its_couplings_and_frequencies():
+    ensemble = fitted_ensemble()
     names = ["sun", "rain", "wind", "snow", "fog"]
     display = LabelGraphDisplay.from_estimator(ensemble, X, Y, label_names=names)
     expected = edge_couplings(ensemble, X, Y)
@@ -148,7 +131,8 @@ def test_a_graph_without_edges_is_drawn():
     assert display.ax_.get_legend() is None
 
 
-def test_names_must_fit_the_labels(ensemble):
+def test_names_must_fit_the_labels():
+    ensemble = fitted_ensemble()
     with pytest.raises(ValueError, match="got 1 names and 5 frequencies"):
         LabelGraphDisplay(random_couplings(5), np.ones(5), ["a"])
     with pytest.raises(ValueError, match="got 1 names and 5 frequencies"):
