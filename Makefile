@@ -4,6 +4,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 FAST := -m "not slow and not network"
+# Processes that share the tests: `make test WORKERS=1` runs them in one.
+WORKERS ?= auto
+# Neighbours stay in one process, where they share fitted models, until one is idle.
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types layers test-slow test-python test-bounds bench \
@@ -26,10 +30,10 @@ demo: $(READY) stamp  ## the paper's experiment on its two generated data sets
 	    --jobs 2 --out demo
 
 test: $(READY) stamp  ## tests and doctests, compiled
-	$(PY) -m pytest $(FAST)
+	$(PYTEST) $(FAST)
 
 test-slow: $(READY) stamp  ## the slow tests, on real data too (they skip without SPANFOREST_DATA)
-	$(PY) -m pytest -m "slow and not network"
+	$(PYTEST) -m "slow and not network"
 
 check: lint types layers test test-slow  ## what CI runs on every push
 
@@ -43,11 +47,11 @@ layers: $(READY)  ## which module may import which
 	$(VENV)/bin/lint-imports
 
 test-python: $(READY) stamp  ## same tests, routines run as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(FAST) --cov
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(FAST) --cov
 
 test-bounds: $(READY) stamp  ## same tests, array bounds checked in compiled code
 	# a fresh cache, or Numba ignores the flag
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PY) -m pytest $(FAST)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PYTEST) $(FAST)
 
 stamp: $(READY)  ## tell Numba's cache what changed in the compiled routines
 	$(PY) tools/stamp_compiled.py

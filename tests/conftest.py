@@ -5,17 +5,23 @@ import re
 import subprocess
 import sys
 
-import numba
 import pytest
+from hypothesis import settings
 from songs import (
     FEW,
     RAW,
     frame_of,
     make_songs,
 )
+from strategies import PLAIN
 
 from spanforest.cli import main
 
+# Examples of a law differ in size, and the first one may compile: no time limits.
+settings.register_profile(
+    "spanforest", deadline=None, max_examples=10 if PLAIN else 100
+)
+settings.load_profile("spanforest")
 os.environ.setdefault("MPLBACKEND", "Agg")  # figures need no screen
 
 
@@ -23,7 +29,7 @@ def pytest_collection_modifyitems(items):
     """Skip the tests that need compiled routines where Numba compiles none."""
     skip = pytest.mark.skip(reason="as plain Python this test says nothing or is slow")
     for item in items:
-        if numba.config.DISABLE_JIT and "needs_compiled" in item.keywords:
+        if PLAIN and "needs_compiled" in item.keywords:
             item.add_marker(skip)
 
 

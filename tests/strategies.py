@@ -1,8 +1,10 @@
-"""Hypothesis strategies shared by the tests: graphs, factor graphs and scores."""
+"""Hypothesis strategies of the tests: graphs, factor graphs, scores, and trials."""
 
 import itertools
 
+import numba
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from spanforest.factors import FactorGraph
@@ -14,6 +16,14 @@ from spanforest.graphs import (
     recursive_random_tree,
     uniform_random_tree,
 )
+
+PLAIN = bool(numba.config.DISABLE_JIT)  # routines run as plain Python, much slower
+
+
+def trials(n):
+    """Let a test try n examples; a tenth of them, at least five, as plain Python."""
+    return settings(max_examples=max(5, n // 10) if PLAIN else n)
+
 
 seeds = st.integers(0, 2**32 - 1)
 

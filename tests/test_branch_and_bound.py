@@ -4,10 +4,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import loopy_problems, problems, random_problem
+from strategies import loopy_problems, problems, random_problem, trials
 
 from spanforest import _compiled, branch_and_bound, inference
 from spanforest._compiled.cells import FORBIDDEN
@@ -33,7 +33,7 @@ def no_short_cuts():
     ties=st.booleans(),
     density=st.sampled_from([0.5, 1.0]),
 )
-@settings(deadline=None, max_examples=100)
+@trials(100)
 @no_short_cuts()
 def test_the_search_reaches_the_exhaustive_maximum_and_proves_it(
     n_labels, n_values, seed, ties, density
@@ -183,21 +183,21 @@ def check_lists(factors, scores, lists, k):
 
 
 @given(problem=problems(extra_unary=True), k=st.integers(1, 12))
-@settings(deadline=None, max_examples=150)
+@trials(150)
 def test_lists_on_forests_are_the_best_of_all_labellings(problem, k):
     factors, scores = problem
     check_lists(factors, scores, k_best(factors, scores, k), k)
 
 
 @given(problem=loopy_problems, k=st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_lists_on_any_graph_are_the_best_of_all_labellings(problem, k):
     factors, scores = problem
     check_lists(factors, scores, k_best(factors, scores, k), k)
 
 
 @given(problem=loopy_problems, k=st.integers(1, 40))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 @no_short_cuts()
 def test_so_are_lists_whose_every_part_was_searched(problem, k):
     factors, scores = problem
@@ -209,7 +209,7 @@ def test_so_are_lists_whose_every_part_was_searched(problem, k):
     k=st.integers(1, 12),
     n_edges=st.sampled_from([0, 20, 50, 100, 200, 500]),
 )
-@settings(deadline=None, max_examples=100)
+@trials(100)
 @no_short_cuts()
 def test_a_search_cut_short_claims_nothing_that_is_not_so(problem, k, n_edges):
     factors, scores = problem

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 from small_data import log_loss
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest.calibration import Calibration, fit_calibration
 
@@ -68,7 +68,7 @@ def test_one_label_alone_is_calibrated_as_by_platt():
 
 
 @given(seeds)
-@settings(deadline=None, max_examples=5)
+@trials(5)
 def test_rare_labels_gain_from_the_other_labels(seed):
     rng = np.random.default_rng(seed)
     n_labels = 20
@@ -84,7 +84,7 @@ def test_rare_labels_gain_from_the_other_labels(seed):
 
 
 @given(seeds, st.integers(2, 6))
-@settings(deadline=None, max_examples=20)
+@trials(20)
 def test_probabilities_sum_to_one_and_grow_with_the_margin(seed, n):
     rng = np.random.default_rng(seed)
     sizes = [1, 2, 3, 4]
@@ -106,7 +106,7 @@ def test_probabilities_sum_to_one_and_grow_with_the_margin(seed, n):
 
 
 @given(seeds, st.floats(1e-6, 1e6))
-@settings(deadline=None, max_examples=10)
+@trials(10)
 def test_multiplying_all_margins_by_a_number_does_not_change_probabilities(seed, unit):
     z, Y = drawn([1.0, 3.0], [0.0, -1.0], 50, seed)
     plain, scaled = (fit_calibration(two_sided(s * z), Y) for s in (1.0, unit))

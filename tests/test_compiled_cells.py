@@ -1,10 +1,10 @@
 """Cells of factors: the cells of a labelling, and edges read from either end."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 from oracles import indicators
-from strategies import any_kind, problems, seeds
+from strategies import any_kind, problems, seeds, trials
 
 from spanforest._compiled.cells import (
     FORBIDDEN,
@@ -17,7 +17,7 @@ from spanforest._compiled.cells import (
 
 
 @given(problems(any_kind, extra_unary=True), seeds)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_the_score_of_a_labelling_is_its_product_with_the_indicators(problem, seed):
     factors, scores = problem
     labels = np.random.default_rng(seed).integers(factors.n_values)
@@ -27,7 +27,7 @@ def test_the_score_of_a_labelling_is_its_product_with_the_indicators(problem, se
 
 
 @given(problems(any_kind), seeds)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_an_edge_has_the_same_cell_seen_from_either_end(problem, seed):
     factors, _ = problem
     labels = np.random.default_rng(seed).integers(factors.n_values)

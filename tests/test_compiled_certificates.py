@@ -1,7 +1,7 @@
 """Certificates: the gap is primal minus dual, computed from scratch."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import (
@@ -16,6 +16,7 @@ from oracles import (
     primal_and_dual,
     primal_value,
 )
+from strategies import trials
 
 from spanforest.solver import (
     DenseForm,
@@ -25,7 +26,7 @@ from spanforest.solver import (
 
 
 @given(forest_tasks, any_form, st.integers(1, 20))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, form, max_iter):
     form = form if independent_features(task) else KernelForm
     solution = task.solve(form, tol=1e-3, max_iter=max_iter)
@@ -36,7 +37,7 @@ def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, form, max_it
 
 
 @given(cyclic_tasks, any_form, st.integers(1, 5))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_primal_minus_dual_from_scratch_is_at_most_the_gap(task, form, max_iter):
     form = form if independent_features(task) else KernelForm
     solution = task.solve(form, tol=1e-3, max_iter=max_iter)
@@ -47,7 +48,7 @@ def test_primal_minus_dual_from_scratch_is_at_most_the_gap(task, form, max_iter)
 
 
 @given(forest_tasks, st.sampled_from([DenseForm, SparseForm]), st.integers(1, 20))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_the_weights_have_the_primal_objective_of_the_certificate(task, form, epochs):
     solution = task.solve(form, tol=1e-3, max_iter=epochs)
     squared_norm = (solution.weights**2).sum() + (solution.intercept**2).sum()
@@ -59,7 +60,7 @@ def test_the_weights_have_the_primal_objective_of_the_certificate(task, form, ep
 
 
 @given(st.one_of(forest_tasks, cyclic_tasks))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_scores_through_the_kernel_are_scores_of_explicit_weights(task):
     """Lemma 1: <w, phi(x) (outer) U(y)> = sum_i K(x, x_i) <A_i, U(y)>."""
     solution = task.solve(KernelForm, max_iter=3)
@@ -78,7 +79,7 @@ def test_scores_through_the_kernel_are_scores_of_explicit_weights(task):
 
 
 @given(st.one_of(forest_tasks, cyclic_tasks), any_form)
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_the_intercept_is_the_weight_of_a_constant_feature(task, form):
     solution = task.solve(form, max_iter=3)
     if not task.fit_intercept:

@@ -1,17 +1,17 @@
 """Coordinates of dual variables: compiled sums against the tables they stand for."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import any_factors, seeds
+from strategies import any_factors, seeds, trials
 
 from spanforest._compiled.coordinates import contract
 from spanforest.factors import Coordinates
 
 
 @given(any_factors, st.booleans(), seeds)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_contracting_undoes_expanding(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=coordinates.n)
@@ -21,7 +21,7 @@ def test_contracting_undoes_expanding(factors, shared, seed):
 
 
 @given(any_factors, st.booleans(), seeds)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_the_squared_norm_is_that_of_all_cells(factors, shared, seed):
     coordinates = Coordinates.of(factors, shared=shared)
     values = np.random.default_rng(seed).normal(size=(3, coordinates.n))

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import indicators, label_sets
-from strategies import any_kind, problems, seeds
+from strategies import any_kind, problems, seeds, trials
 
 from spanforest import _compiled
 from spanforest._compiled.enumeration import has_few_labellings
@@ -16,7 +16,7 @@ small_problems = problems(any_kind, max_labels=5, extra_unary=True)
 
 
 @given(small_problems)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_all_labellings_are_scored_in_lexicographic_order(problem):
     factors, scores = problem
     Z = label_sets(factors)
@@ -26,7 +26,7 @@ def test_all_labellings_are_scored_in_lexicographic_order(problem):
 
 
 @given(small_problems)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_of_labellings_that_tie_the_first_one_is_taken(problem):
     factors, scores = problem
     whole = np.round(scores)
@@ -40,7 +40,7 @@ def test_of_labellings_that_tie_the_first_one_is_taken(problem):
 
 
 @given(small_problems, seeds)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_a_margin_is_the_score_after_one_change_minus_the_score_before(problem, seed):
     factors, scores = problem
     labels = np.random.default_rng(seed).integers(factors.n_values)

@@ -1,10 +1,10 @@
 """Exact inference on forests against all labellings."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import indicators, label_sets
-from strategies import problems
+from strategies import problems, trials
 
 from spanforest import _compiled
 from spanforest.factors import FactorGraph
@@ -21,7 +21,7 @@ def decoded(factors, scores):
 
 
 @given(forest_problems)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_the_labelling_has_the_score_that_is_returned_and_none_has_more(problem):
     factors, scores = problem
     labels, best = decoded(factors, scores)
@@ -31,7 +31,7 @@ def test_the_labelling_has_the_score_that_is_returned_and_none_has_more(problem)
 
 
 @given(forest_problems)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_max_marginals_are_the_best_scores_with_one_label_held(problem):
     factors, scores = problem
     marginals = np.empty((len(scores), factors.n_values.sum()))

@@ -1,17 +1,17 @@
 """The k best labellings of a forest against a sorted list of all."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from oracles import indicators, label_sets
-from strategies import problems
+from strategies import problems, trials
 
 from spanforest import _compiled
 
 
 @given(problems(max_labels=5, extra_unary=True), st.integers(1, 30))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_lists_descend_through_the_scores_of_all_labellings(problem, k):
     factors, scores = problem
     labels = np.zeros((len(scores), k, factors.n_labels), dtype=np.int64)

@@ -1,18 +1,18 @@
 """Message passing: bounds that hold, and labellings that no single change improves."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import indicators, label_sets
-from strategies import loopy_problems, problems, seeds
+from strategies import loopy_problems, problems, seeds, trials
 
 from spanforest import _compiled
 from spanforest._compiled.messages import climb, reweighted_sweep
 
 
 @given(loopy_problems, st.lists(st.booleans(), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_after_any_sweeps_no_labelling_exceeds_the_bound(problem, directions):
     factors, scores = problem
     best = (scores @ indicators(factors, label_sets(factors)).T).max(axis=1)
@@ -26,7 +26,7 @@ def test_after_any_sweeps_no_labelling_exceeds_the_bound(problem, directions):
 
 
 @given(loopy_problems, seeds)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_climbing_ends_where_no_change_of_one_label_raises_the_score(problem, seed):
     factors, scores = problem
     start = np.random.default_rng(seed).integers(factors.n_values)
@@ -41,7 +41,7 @@ def test_climbing_ends_where_no_change_of_one_label_raises_the_score(problem, se
 
 
 @given(problems(max_labels=5, extra_unary=True))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_undamped_max_product_over_the_diameter_is_exact_on_forests(problem):
     factors, scores = problem
     labels = np.empty((len(scores), factors.n_labels), dtype=np.int64)
@@ -55,7 +55,7 @@ def test_undamped_max_product_over_the_diameter_is_exact_on_forests(problem):
 
 
 @given(loopy_problems)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_rows_do_not_see_the_messages_of_earlier_rows(problem):
     factors, scores = problem
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import (
@@ -13,6 +13,7 @@ from oracles import (
     make_task,
     primal_and_dual,
 )
+from strategies import trials
 
 from spanforest import solver
 from spanforest.solver import DenseForm, KernelForm, SparseForm
@@ -52,7 +53,7 @@ def test_after_a_pass_the_weights_are_those_of_the_dual_variables(kind):
 
 
 @given(forest_tasks, any_form, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_a_pass_in_any_order_raises_the_dual_objective(task, kind, random):
     order = list(range(len(task.X)))
     random.shuffle(order)

@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest._compiled.products import add_products, room_for_products, row_products
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @given(st.integers(1, 9), st.integers(1, 8), st.integers(0, 1200), seeds)
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_products_of_rows_are_those_of_numpy(dtype, n_rows, n_columns, n_terms, seed):
     rng = np.random.default_rng(seed)
     data = rng.normal(size=(12, n_terms)).astype(dtype)
@@ -30,7 +30,7 @@ def test_products_of_rows_are_those_of_numpy(dtype, n_rows, n_columns, n_terms, 
 
 
 @given(st.integers(1, 17), st.integers(1, 5), st.integers(0, 70), seeds)
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_sums_of_rows_are_those_of_numpy(n_rows, n_columns, n_terms, seed):
     rng = np.random.default_rng(seed)
     data = rng.normal(size=(20, n_terms))

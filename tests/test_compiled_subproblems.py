@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import loopy_problems, random_problem
+from strategies import loopy_problems, random_problem, trials
 
 from spanforest import _compiled, inference
 from spanforest._compiled import StoppingRule
@@ -46,7 +46,7 @@ def bound_part(part, stop, messages):
 
 
 @given(problem=loopy_problems, seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_a_part_has_the_scores_of_the_whole(problem, seed):
     factors, scores = problem
     alive = some_alive(factors, np.random.default_rng(seed))
@@ -66,7 +66,7 @@ def test_a_part_has_the_scores_of_the_whole(problem, seed):
     n_sweeps=st.integers(1, 9),
     target=st.sampled_from([-np.inf, 0.0]),
 )
-@settings(deadline=None, max_examples=200)
+@trials(200)
 def test_no_labelling_of_a_part_exceeds_its_bound_nor_its_values_caps(
     problem, seed, n_sweeps, target
 ):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from oracles import (
@@ -19,6 +19,7 @@ from oracles import (
     tables,
 )
 from scipy import optimize
+from strategies import trials
 
 from spanforest import solver
 from spanforest.factors import FactorGraph
@@ -30,7 +31,7 @@ from spanforest.solver import (
 
 
 @given(forest_tasks, any_form, st.integers(1, 20))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_marginals_lie_in_the_marginal_polytope_of_a_forest(task, form, max_iter):
     form = form if independent_features(task) else KernelForm
     solution = task.solve(form, tol=1e-6, max_iter=max_iter)
@@ -48,7 +49,7 @@ def test_marginals_lie_in_the_marginal_polytope_of_a_forest(task, form, max_iter
 
 
 @given(cyclic_tasks)
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_marginals_on_a_cycle_are_a_mixture_of_label_sets(task):
     solution = task.solve(KernelForm, max_iter=3)
     Z = indicators(task.factors, label_sets(task.factors))

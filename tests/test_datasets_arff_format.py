@@ -8,10 +8,11 @@ from io import StringIO
 import numpy as np
 import pytest
 from arff_writer import write_arff
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from strategies import trials
 
 from spanforest.datasets import (
     ArffError,
@@ -75,13 +76,12 @@ def assert_same(one, other):
 
 
 @given(relations())
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_a_written_relation_is_read_back_unchanged(relation):
     assert_same(read(written(relation)), relation)
 
 
 @given(relations())
-@settings(deadline=None)
 def test_a_sparse_file_holds_what_the_dense_file_holds(relation):
     as_sparse = relation._replace(data=sparse.csr_array(relation.data))
     actual = read(written(as_sparse))
@@ -92,7 +92,6 @@ def test_a_sparse_file_holds_what_the_dense_file_holds(relation):
 
 
 @given(st.lists(st.one_of(st.none(), texts), min_size=1, max_size=6))
-@settings(deadline=None)
 def test_strings_are_read_back(column):
     values = tuple(dict.fromkeys(text for text in column if text is not None))
     codes = [[np.nan if text is None else values.index(text)] for text in column]
@@ -283,7 +282,7 @@ def outcome(file):
 
 @given(st.sampled_from([SAMPLE, SPARSE_SAMPLE]), mutations)
 @example(SAMPLE, [(0, 0, "\x00")])
-@settings(deadline=None, max_examples=400)
+@trials(400)
 def test_mutated_text_raises_nothing_but_arff_errors(text, mutations):
     for position, removed, inserted in mutations:
         position %= len(text) + 1
@@ -305,7 +304,7 @@ def scratch(tmp_path_factory):
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=4),
     st.integers(0, 400),
 )
-@settings(deadline=None, max_examples=300)
+@trials(300)
 def test_mutated_files_raise_nothing_but_arff_errors(scratch, name, bytes_, length):
     compress = {"arff": bytes, "bz2": bz2.compress, "gz": gzip.compress}
     data = bytearray(compress[name.rpartition(".")[2]](SAMPLE.encode()))

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from strategies import trials
 
 from spanforest.datasets import load_csv
 from spanforest.datasets._csv_format import CsvOptions, line_of_row
@@ -51,7 +52,7 @@ def test_delimiters_and_decimal_marks_are_detected_or_given(path, delimiter, dec
         assert_array_equal(songs.Y, [[1], [0]])
 
 
-@settings(deadline=None, max_examples=50)
+@trials(50)
 @given(
     numbers=st.lists(
         st.tuples(*[st.decimals(-999, 999, places=2)] * 3), min_size=1, max_size=9

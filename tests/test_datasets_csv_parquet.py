@@ -5,9 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from strategies import trials
 
 from spanforest.datasets import (
     load_csv,
@@ -78,7 +79,7 @@ def test_features_come_in_the_order_asked_for_and_others_are_not_read(songs, tmp
     assert_array_equal(dataset.X, [[1, 120.5], [0, 60], [1, 90.25]])
 
 
-@settings(deadline=None, max_examples=25)
+@trials(25)
 @given(
     X=st.lists(
         st.lists(st.floats(allow_infinity=False), min_size=2, max_size=2),

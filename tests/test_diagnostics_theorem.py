@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from ensembles import GRADES, X, X_new, Y, ensemble, scores_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from strategies import problems, random_graph
+from strategies import problems, random_graph, trials
 
 from spanforest.diagnostics import (
     diversity_curve,
@@ -50,7 +50,7 @@ def member_nodes(fitted, X, labels):
 @given(
     problem=problems(st.sampled_from([random_graph]), extra_unary=True), data=st.data()
 )
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_node_scores_sum_to_the_score_of_the_labelling(problem, data):
     factors, scores = problem
     labels = np.column_stack(

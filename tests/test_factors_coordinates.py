@@ -1,10 +1,10 @@
 """Coordinates of dual variables: complete, and none superfluous."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import indicators, label_sets
-from strategies import any_factors, seeds
+from strategies import any_factors, seeds, trials
 
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.graphs import LabelGraph
@@ -16,7 +16,7 @@ def basis(coordinates):
 
 
 @given(any_factors, seeds)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_every_difference_of_labellings_has_coordinates(factors, seed):
     rng = np.random.default_rng(seed)
     U = indicators(factors, rng.integers(factors.n_values, size=(8, factors.n_labels)))
@@ -29,7 +29,7 @@ def test_every_difference_of_labellings_has_coordinates(factors, seed):
 
 
 @given(any_factors)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_no_coordinate_is_superfluous(factors):
     """As many as differences of labellings have dimensions, and independent."""
     U = indicators(factors, label_sets(factors))
@@ -43,7 +43,7 @@ def test_no_coordinate_is_superfluous(factors):
 
 
 @given(any_factors)
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_unshared_coordinates_give_every_table_that_sums_to_zero(factors):
     coordinates = Coordinates.of(factors, shared=False)
     assert coordinates.n == factors.n_cells - factors.n_factors

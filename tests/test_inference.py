@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import problems, random_graph, seeds
+from strategies import problems, random_graph, seeds, trials
 
 from spanforest._classifier import find_decoder
 from spanforest.branch_and_bound import decode_exactly
@@ -42,7 +42,7 @@ def clamp(factors, scores, j, value):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=200)
+@trials(200)
 def test_max_sum_reaches_the_exhaustive_maximum(problem):
     factors, scores = problem
     decoding = max_sum(factors, scores)
@@ -51,7 +51,7 @@ def test_max_sum_reaches_the_exhaustive_maximum(problem):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_max_marginals_are_the_maxima_with_one_label_held(problem):
     factors, scores = problem
     for j, marginals in enumerate(max_marginals(factors, scores)):
@@ -61,7 +61,6 @@ def test_max_marginals_are_the_maxima_with_one_label_held(problem):
 
 
 @given(any_forest)
-@settings(deadline=None)
 def test_max_over_values_of_a_max_marginal_is_the_maximum_at_every_label(problem):
     factors, scores = problem
     best = max_sum(factors, scores).score
@@ -70,7 +69,6 @@ def test_max_over_values_of_a_max_marginal_is_the_maximum_at_every_label(problem
 
 
 @given(any_forest, seeds)
-@settings(deadline=None)
 def test_a_constant_added_to_one_table_moves_no_optimum(problem, seed):
     factors, scores = problem
     f = np.random.default_rng(seed).integers(factors.n_factors)
@@ -84,7 +82,6 @@ def test_a_constant_added_to_one_table_moves_no_optimum(problem, seed):
 
 
 @given(seeds)
-@settings(deadline=None)
 def test_renaming_labels_transposes_tables_and_keeps_the_maximum(seed):
     rng = np.random.default_rng(seed)
     n_values = rng.integers(1, 4, size=5)
@@ -112,7 +109,7 @@ def test_renaming_labels_transposes_tables_and_keeps_the_maximum(seed):
 
 
 @given(any_graph)
-@settings(deadline=None, max_examples=200)
+@trials(200)
 def test_the_bound_is_never_below_the_optimum_and_proven_means_optimal(problem):
     factors, scores = problem
     best = exhaustive_search(factors, scores).score
@@ -124,7 +121,6 @@ def test_the_bound_is_never_below_the_optimum_and_proven_means_optimal(problem):
 
 
 @given(any_graph, st.integers(1, 3))
-@settings(deadline=None)
 def test_the_bound_holds_after_any_number_of_sweeps(problem, n_sweeps):
     factors, scores = problem
     best = exhaustive_search(factors, scores).score
@@ -132,7 +128,7 @@ def test_the_bound_holds_after_any_number_of_sweeps(problem, n_sweeps):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_tree_reweighted_proves_the_optimum_on_forests_without_ties(problem):
     factors, scores = problem
     rng = np.random.default_rng(0)
@@ -143,7 +139,7 @@ def test_tree_reweighted_proves_the_optimum_on_forests_without_ties(problem):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_undamped_max_product_equals_max_sum_on_forests(problem):
     factors, scores = problem
     n_sweeps = factors.graph.diameter + 1  # the last one sees that nothing moves
@@ -163,7 +159,6 @@ def test_max_product_reports_that_it_did_not_converge():
 
 
 @given(any_graph)
-@settings(deadline=None)
 def test_decode_finds_a_labelling_with_a_valid_bound_on_any_graph(problem):
     factors, scores = problem
     decoding = decode(factors, scores)
@@ -173,7 +168,6 @@ def test_decode_finds_a_labelling_with_a_valid_bound_on_any_graph(problem):
 
 
 @given(any_graph)
-@settings(deadline=None)
 def test_margins_are_zero_at_the_decoded_values(problem):
     factors, scores = problem
     decoding = decode(factors, scores)
@@ -184,7 +178,6 @@ def test_margins_are_zero_at_the_decoded_values(problem):
 
 
 @given(any_graph)
-@settings(deadline=None)
 def test_margins_on_cycles_are_score_differences_of_one_flip(problem):
     factors, scores = problem
     if factors.graph.is_forest:
@@ -237,7 +230,6 @@ def test_scores_that_are_not_finite_prove_nothing(decode, value):
 
 
 @given(problems())
-@settings(deadline=None)
 def test_max_product_is_exact_on_forests(problem):
     factors, scores = problem
     labels = find_decoder("max_product")(factors, scores).labels

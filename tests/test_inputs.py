@@ -418,7 +418,7 @@ def test_the_default_gamma_is_derived_from_the_training_examples_and_kept(classi
         ({"kernel": "linear", "gamma": 2.0}, None),
         ({"kernel": rbf_kernel, "gamma": 2.0}, None),
     ],
-    ids=str,
+    ids=["poly", "rbf", "linear", "callable"],
 )
 def test_only_kernels_that_use_gamma_get_one(classifier, params, expected):
     assert classifier.set_params(**params).fit(X, Y).gamma_ == expected

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from small_data import X, draw_examples, gamma_by_hand
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest.kernels import (
     KernelSpec,
@@ -22,7 +22,7 @@ from spanforest.kernels import (
     form=st.sampled_from([np.asarray, sparse.csr_matrix, sparse.csr_array]),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_the_derived_scale_is_one_over_the_median_by_hand(seed, n_samples, form, dtype):
     X = draw_examples(seed, n_samples, 3, dtype)
     X[: n_samples // 2] = X[0]  # with many equal rows the median is zero
@@ -72,7 +72,7 @@ def test_many_rows_are_represented_by_evenly_spaced_ones():
 
 
 @given(seed=seeds)
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_tanimoto_of_indicators_is_the_jaccard_similarity(seed):
     sets = np.random.default_rng(seed).random((7, 5)) < 0.4
 

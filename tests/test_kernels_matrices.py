@@ -4,11 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from small_data import draw_examples
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
 
@@ -18,7 +18,7 @@ from spanforest.kernels import KernelSpec, check_kernel_matrix, unit_diagonal
     dtype=st.sampled_from([np.float32, np.float64]),
     name=st.sampled_from(["linear", "poly"]),
 )
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_unit_diagonal_is_the_kernel_of_unit_vectors(seed, dtype, name):
     X, Z = draw_examples(seed, 6, 3, dtype), draw_examples(seed + 1, 4, 3, dtype)
     spec = KernelSpec(name, coef0=0)
@@ -42,7 +42,7 @@ def test_unit_diagonal_is_the_kernel_of_unit_vectors(seed, dtype, name):
 
 
 @given(seed=seeds)
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_unit_diagonal_twice_is_unit_diagonal_once(seed):
     X = draw_examples(seed, 6, 3)
     K = X @ X.T
@@ -81,7 +81,7 @@ def test_unit_diagonal_wants_one_valid_value_per_row_and_column(
     log_scale=st.integers(-6, 6),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_gram_matrices_of_any_rank_and_scale_are_accepted(
     seed, n_samples, rank, log_scale, dtype
 ):
@@ -120,7 +120,7 @@ def test_the_zero_matrix_and_integers_are_accepted():
 
 
 @given(seed=seeds, n_samples=st.integers(2, 30), share=st.floats(0.01, 1.0))
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_up_to_a_thousand_rows_a_negative_eigenvalue_is_always_refused(
     seed, n_samples, share
 ):
@@ -136,7 +136,7 @@ def test_up_to_a_thousand_rows_a_negative_eigenvalue_is_always_refused(
 
 
 @given(seed=seeds, n_samples=st.integers(2, 1300), relative=st.floats(0.001, 2))
-@settings(deadline=None, max_examples=40)
+@trials(40)
 def test_the_largest_asymmetry_is_found_and_reported(seed, n_samples, relative):
     rng = np.random.default_rng(seed)
     i, j = rng.choice(n_samples, size=2, replace=False)

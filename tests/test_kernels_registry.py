@@ -5,13 +5,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels
 from small_data import X, X_new, Y, assert_same_model, draw_examples, gamma_by_hand
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest import MMCRFClassifier
 from spanforest.kernels import (
@@ -57,7 +57,7 @@ def linear_callable(X, Y, scale=1.0):
 
 
 @given(name=st.sampled_from(FEATURE_KERNELS), gamma=gammas, seed=seeds)
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_matrix_equals_a_double_loop_over_the_formula(name, gamma, seed):
     X, Y = draw_examples(seed, 5, 3), draw_examples(seed + 1, 4, 3)
     used = gamma
@@ -76,7 +76,7 @@ def test_matrix_equals_a_double_loop_over_the_formula(name, gamma, seed):
     coef0=st.floats(0, 3),
     seed=seeds,
 )
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_matrix_equals_scikit_learn(name, gamma, degree, coef0, seed):
     X, Y = draw_examples(seed, 6, 4), draw_examples(seed + 1, 3, 4)
     values = {"gamma": gamma, "degree": degree, "coef0": coef0}
@@ -95,7 +95,7 @@ def test_matrix_equals_scikit_learn(name, gamma, degree, coef0, seed):
     seed=seeds,
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-@settings(deadline=None, max_examples=80)
+@trials(80)
 def test_sparse_equals_dense_and_precision_is_kept(name, gamma, seed, dtype):
     X, Y = draw_examples(seed, 6, 4, dtype), draw_examples(seed + 1, 3, 4, dtype)
     spec = KernelSpec(name, gamma)
@@ -122,7 +122,7 @@ def test_sparse_equals_dense_and_precision_is_kept(name, gamma, seed, dtype):
     seed=seeds,
     n_samples=st.integers(1, 40),
 )
-@settings(deadline=None, max_examples=80)
+@trials(80)
 def test_matrix_is_a_kernel_matrix_and_diagonal_is_its_diagonal(
     name, gamma, degree, coef0, seed, n_samples
 ):
@@ -139,7 +139,7 @@ def test_matrix_is_a_kernel_matrix_and_diagonal_is_its_diagonal(
 
 
 @given(seed=seeds, factor=st.sampled_from([1e-6, 0.3, 1e5]))
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_scaling_or_shifting_the_features_changes_no_kernel_value(seed, factor):
     rng = np.random.default_rng(seed)
     X, X_new, shift = (rng.normal(size=(n, 3)) for n in (12, 4, 1))

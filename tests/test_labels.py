@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from strategies import trials
 
 from spanforest._labels import read_labels
 
@@ -33,7 +34,7 @@ columns = st.lists(
 
 
 @given(st.data(), st.integers(1, 6))
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_decoding_the_codes_returns_the_labels(data, n_samples):
     kinds = data.draw(columns)
     drawn = [

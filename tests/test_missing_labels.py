@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, load, save
 from spanforest._labels import read_labels
@@ -395,7 +395,7 @@ def test_score_refuses_labels_that_are_missing(circle):
 
 
 @given(seeds, st.integers(2, 5))
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_mutual_information_is_that_of_the_rows_with_both_labels(seed, n_labels):
     rng = np.random.default_rng(seed)
     Y = rng.integers(0, [2, 3, 2, 4, 1][:n_labels], size=(12, n_labels))

@@ -4,12 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from paper_helpers import KINDS, dense, make_dataset, make_fold
 from scipy import sparse
 from sklearn.base import clone
+from strategies import trials
 
 from spanforest.datasets import Dataset, make_circle
 from spanforest.paper import _fold_inputs
@@ -26,7 +27,7 @@ def inputs_of(fold, which):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 1000), scaling=st.sampled_from(["unit", "standard"]))
-@settings(deadline=None, max_examples=8)
+@trials(8)
 def test_nothing_is_learned_from_test_rows(kind, seed, scaling):
     fold = make_fold(kind, scaling, seed=seed)
     dataset, train, test = fold._dataset, fold._train, fold._test

@@ -8,13 +8,14 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from paper_helpers import terminal_text
 from rows import make_row
 from scipy import stats
+from strategies import trials
 
 from spanforest.metrics import MEASURES
 from spanforest.paper import DATASETS, METHODS, compare_ranks
@@ -41,7 +42,7 @@ def distinct_scores(seed=0, shape=(10, 5)):
 
 
 @given(matrices(max_value=4), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_average_ranks_count_better_methods_and_half_of_the_ties(scores, random):
     rows = rows_of(scores)
     comparison = compare_ranks(random.sample(rows, len(rows)))

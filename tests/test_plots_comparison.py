@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import trials
 
 from spanforest.plots import CriticalDifferenceDisplay, method_colour
 
@@ -60,7 +61,7 @@ def test_a_bar_above_the_axis_is_as_long_as_the_critical_difference():
 
 
 @given(st.integers(3, 7), st.integers(0, 2**32 - 1), st.booleans())
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_groups_are_the_maximal_runs_closer_than_the_critical_difference(
     n, seed, has_ties
 ):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import (
     FOREST,
@@ -19,6 +19,7 @@ from oracles import (
     solve,
 )
 from scipy import sparse
+from strategies import trials
 
 from spanforest import solver
 from spanforest.factors import FactorGraph
@@ -73,7 +74,7 @@ def test_block_sizes_do_not_change_the_iterates(graph, form, monkeypatch):
 
 
 @given(forest_tasks)
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_all_forms_reach_the_same_objective(task):
     bounds = []
     for form in FORMS:
