@@ -402,7 +402,7 @@ def test_scores_that_do_not_fit_the_labels_are_refused():
         (
             "scikit_posthocs",
             CriticalDifferenceDisplay(["a"], [1.0], [[1.0]]),
-            "experiments",
+            "paper",
         ),
     ],
 )

@@ -277,7 +277,7 @@ def _figures(
         import matplotlib
     except ImportError as error:
         raise ImportError(
-            'they need matplotlib: pip install "spanforest[experiments]"'
+            'they need matplotlib: pip install "spanforest[paper]"'
         ) from error
     matplotlib.use("Agg")  # without a window
     matplotlib.rcParams["svg.hashsalt"] = "spanforest"  # the same file every time

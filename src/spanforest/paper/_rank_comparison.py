@@ -234,7 +234,7 @@ def _nemenyi(means: NDArray[np.float64]) -> NDArray[np.float64]:
     except ImportError as error:
         raise ImportError(
             "Nemenyi's test needs scikit-posthocs. Install it with "
-            '`pip install "spanforest[experiments]"`.'
+            '`pip install "spanforest[paper]"`.'
         ) from error
     return posthoc_nemenyi_friedman(means).to_numpy(dtype=np.float64, copy=True)
 

@@ -90,7 +90,7 @@ class Table(ABC):
         except ImportError as error:
             raise ImportError(
                 "Tables in a terminal need rich. Install it with "
-                '`pip install "spanforest[experiments]"`.'
+                '`pip install "spanforest[paper]"`.'
             ) from error
         return _TerminalTable(self.layout())
 

@@ -104,8 +104,8 @@ class CriticalDifferenceDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         """Draw the diagram."""
-        posthocs = optional("scikit_posthocs", extra="experiments")
-        pandas = optional("pandas", extra="experiments")
+        posthocs = optional("scikit_posthocs", extra="paper")
+        pandas = optional("pandas", extra="paper")
         names = self.methods
         drawn = posthocs.critical_difference_diagram(
             dict(zip(names, self.average_ranks.tolist(), strict=True)),

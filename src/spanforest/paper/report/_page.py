@@ -131,7 +131,7 @@ def _hash(text: str) -> str:
 
 
 def _environment() -> Any:
-    jinja2 = optional("jinja2", extra="experiments")
+    jinja2 = optional("jinja2", extra="paper")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_text),
         autoescape=True,
