@@ -92,41 +92,24 @@ def score(Y: NDArray, prediction: NDArray) -> Scores:
 def run_learner(
     name: str, fold: Fold, params: Params, effort: Effort, seed: int
 ) -> dict[str, Result]:
-    """Fit a learner to the training set and return a result per method.
+    """Fit one of the `LEARNERS` to the training set and return a result per method.
 
-    Parameters
-    ----------
-    name : str
-        Key of `LEARNERS`.
-    fold : Fold
-        Training set and test set.
-    params : mapping
-        The chosen parameters; for a learner that tunes itself, lists of values.
-    effort : Effort
-        Sizes of the ensembles.
-    seed : int
-        Seed of everything random.
+    `params` are the chosen parameters; for a learner that tunes itself, lists of them.
     """
     estimator, inputs = LEARNERS[name](fold, params, effort, seed)
     training = _fit(estimator, inputs.train, fold.Y.train)
+    gap = None
+    if name in _WITH_GRAPHS:
+        gap = float(relative_gaps(estimator).max())
     if name == "ensemble":
-        results = _ensemble_results(estimator, inputs.test, fold.Y.test, training)
+        results = _ensemble_results(estimator, inputs.test, fold.Y.test, training, gap)
         graph = StoredGraph.of(
             estimator, inputs.train, fold.Y.train, fold.label_names
         ).as_field()
         return {**results, "mam": results["mam"]._replace(label_graph=graph)}
-
-    start = time.perf_counter()
-    prediction = estimator.predict(inputs.test)
-    seconds = {**training.seconds, "predict": time.perf_counter() - start}
-    result = Result(
-        score(fold.Y.test, prediction),
-        int((prediction > 0).sum()),
-        seconds,
-        gap=_largest_gap(estimator) if name in _WITH_GRAPHS else None,
-        warnings=training.warnings,
-        choice=_own_choice(estimator) if name == "selftuned" else None,
-    )
+    result = _test(estimator, inputs.test, fold.Y.test, training, gap)
+    if name == "selftuned":
+        result = result._replace(choice=_own_choice(estimator))
     return {name: result}
 
 
@@ -186,29 +169,37 @@ def _fit(estimator: Any, X: Any, Y: NDArray) -> _Training:
     return _Training(seconds, list(messages))
 
 
-def _largest_gap(estimator: Any) -> float:
-    return float(relative_gaps(estimator).max())
+def _test(
+    estimator: Any,
+    X: Any,
+    Y: NDArray,
+    training: _Training,
+    gap: float | None,
+    **how: str,
+) -> Result:
+    """Predict and score; `how` goes to `predict`."""
+    start = time.perf_counter()
+    prediction = estimator.predict(X, **how)
+    seconds = {**training.seconds, "predict": time.perf_counter() - start}
+    n_positive = int((prediction > 0).sum())
+    scores = score(Y, prediction)
+    return Result(scores, n_positive, seconds, gap, training.warnings)
 
 
 def _ensemble_results(
-    ensemble: RandomGraphEnsembleClassifier, X: Any, Y: NDArray, training: _Training
+    ensemble: RandomGraphEnsembleClassifier,
+    X: Any,
+    Y: NDArray,
+    training: _Training,
+    gap: float | None,
 ) -> dict[str, Result]:
     """Return the results and learning curves of all aggregations of one fit."""
     members = _series(Y, (member.predict(X) for member in ensemble.estimators_))
     results = {}
     for method in AGGREGATIONS:
-        start = time.perf_counter()
-        prediction = ensemble.predict(X, aggregation=method)
-        seconds = {**training.seconds, "predict": time.perf_counter() - start}
-        results[method] = Result(
-            score(Y, prediction),
-            int((prediction > 0).sum()),
-            seconds,
-            gap=_largest_gap(ensemble),
-            warnings=training.warnings,
-            curve=_series(Y, ensemble.staged_predict(X, aggregation=method)),
-            members=members,
-        )
+        result = _test(ensemble, X, Y, training, gap, aggregation=method)
+        curve = _series(Y, ensemble.staged_predict(X, aggregation=method))
+        results[method] = result._replace(curve=curve, members=members)
     return results
 
 
@@ -236,10 +227,7 @@ def _svm(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
 
 def _bagging(fold: Fold, params: Params, effort: Effort, seed: int) -> Setup:
     bag = BaggedSVMClassifier(
-        params["C"],
-        kernel="precomputed",
-        n_estimators=effort.n_bags,
-        random_state=seed,
+        params["C"], "precomputed", n_estimators=effort.n_bags, random_state=seed
     )
     return Setup(bag, fold.kernel(params.get("width")))
 

@@ -105,7 +105,6 @@ def current_choices(rows: Iterable[Row]) -> ById:
 
     Examples
     --------
-    >>> from spanforest.paper._row_selection import current_choices
     >>> row = {"kind": "choice", "protocol": "paper", "family": "adaboost",
     ...        "candidates": [{"params": {}, "score": None}]}
     >>> other = {**row, "candidates": [{"params": {"max_leaf_nodes": 4}, "score": 0.5}]}

@@ -200,11 +200,8 @@ def _choose(experiment: Experiment, task: ChoiceTask) -> list[Row]:
     _warm_up()
     family = PROTOCOLS[experiment.protocol].families[task.family]
     start = time.perf_counter()
-    outcome: Row = {
-        "params": None,
-        "candidates": _not_scored(family),
-        "error": None,
-    }
+    candidates = _not_scored(family)
+    outcome: Row = {"params": None, "candidates": candidates, "error": None}
     try:
         with single_blas_thread():
             scored = _score_candidates(experiment, task, family)
@@ -238,7 +235,7 @@ def _score_candidates(
 
     def mean_score(params: dict[str, Any]) -> float:
         scores = [
-            fit_and_score(family.learner, fold, params, CHOICE_EFFORT, seed)
+            fit_and_score(task.family, fold, params, CHOICE_EFFORT, seed)
             for fold in inner
         ]
         return float(np.mean(scores))
@@ -271,10 +268,11 @@ def _evaluate(
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"
     facts = {"data": data_facts, "error": error, **provenance()}
-    nothing = dict.fromkeys(Result._fields)
     rows = []
     for method in task.methods:
-        outcome: Row = results[method]._asdict() if results else dict(nothing)
+        outcome: Row = dict.fromkeys(Result._fields)
+        if results:
+            outcome = results[method]._asdict()
         own_choice = outcome.pop("choice")
         chosen = parameters.facts if own_choice is None else own_choice._asdict()
         label = row_label(experiment, task, method)

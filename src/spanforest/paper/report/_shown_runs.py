@@ -65,7 +65,6 @@ def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
 
     Examples
     --------
-    >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "method": "mam", "fold": 0, "n_folds": 5, "n_trees": 60}
     >>> rows = [fold, {**fold, "fold": 1}, {**fold, "n_trees": 10}]
