@@ -8,13 +8,10 @@ from spanforest.cli._train_options import Missing, Scale
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
-# The scaling that suits each kernel. Training with the linear kernel takes hundreds of
-# passes on features of any size, and twenty on examples of unit length.
+# The scaling that suits a kernel, if not `standard`. Training with the linear kernel
+# takes hundreds of passes on features of any size, and twenty on those of unit length.
 _DEFAULT_SCALES = {
     "linear": Scale.unit,
-    "rbf": Scale.standard,
-    "poly": Scale.standard,
-    "cosine": Scale.standard,
     "tanimoto": Scale.none,
     "precomputed": Scale.none,
 }
@@ -23,7 +20,8 @@ _DEFAULT_SCALES = {
 def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
     """Return `scale` or, if it is None, the scaling that suits data and kernel."""
     if scale is None:
-        return Scale.tfidf if dataset.is_text else _DEFAULT_SCALES[kernel]
+        suitable = _DEFAULT_SCALES.get(kernel, Scale.standard)
+        return Scale.tfidf if dataset.is_text else suitable
     if dataset.X is None and scale is not Scale.none:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features.", "--scale"
@@ -89,14 +87,9 @@ def _one_hot(nominal: Any, is_sparse: bool) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
 
+    encoder = OneHotEncoder(handle_unknown="ignore")
     return ColumnTransformer(
-        [
-            (
-                "one_hot",
-                OneHotEncoder(handle_unknown="ignore"),
-                np.flatnonzero(nominal).tolist(),
-            )
-        ],
+        [("one_hot", encoder, np.flatnonzero(nominal).tolist())],
         remainder="passthrough",
         sparse_threshold=1.0 if is_sparse else 0.0,
     )

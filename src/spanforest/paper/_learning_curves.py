@@ -104,6 +104,8 @@ def _curves(
         }
         for measure in MEASURES
     }
+    for curve in (curve for each in curves.values() for curve in each.values()):
+        curve.setflags(write=False)
     # the ensembles of a fold share their members, so the first stands for all
     first = next(iter(by_method.values()))
     member_scores = {
