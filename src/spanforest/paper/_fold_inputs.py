@@ -37,7 +37,7 @@ class _Stacked(NamedTuple):
     values: NDArray[np.float64]
 
 
-class Fold:
+class FoldInputs:
     """The rows `train` and `test` of a data set, prepared for any method.
 
     With `scaling` "unit" features that are not words are scaled to [0, 1], as in the
@@ -58,10 +58,12 @@ class Fold:
         self.label_names = dataset.label_names
         self._stacked: _Stacked | None = None
 
-    def inner_fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> "Fold":
+    def inner_fold(
+        self, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> "FoldInputs":
         """Split the training set again; `train` and `test` are positions in it."""
         rows = self._train
-        return Fold(self._dataset, rows[train], rows[test], self._scaling)
+        return FoldInputs(self._dataset, rows[train], rows[test], self._scaling)
 
     @cached_property
     def features(self) -> TrainTest:
@@ -160,13 +162,13 @@ class Fold:
 
 
 class FoldKernel:
-    """`Fold.kernel` of one width as a function of the numbers of examples.
+    """`FoldInputs.kernel` of one width as a function of the numbers of examples.
 
     A classifier that computes its kernels itself can so use any kernel of a fold. The
     fold computes the kernel when it is first needed.
     """
 
-    def __init__(self, fold: Fold, width: float | None):
+    def __init__(self, fold: FoldInputs, width: float | None):
         self.width = width
         self._fold = fold
 

@@ -10,7 +10,7 @@ from spanforest.aggregation import AGGREGATIONS
 from spanforest.metrics import MEASURES
 from spanforest.paper._names import in_order
 from spanforest.paper._published import DATASETS
-from spanforest.paper._row_selection import Settings, select_folds
+from spanforest.paper._row_selection import RunSettings, select_folds
 from spanforest.paper._rows import Row
 
 
@@ -22,7 +22,7 @@ class LearningCurves:
     """
 
     dataset: str
-    settings: Settings
+    settings: RunSettings
     n_folds: int  # over all seeds
     # by measure and method, each (n_trees,)
     curves: Mapping[str, Mapping[str, NDArray[np.float64]]]
@@ -94,7 +94,7 @@ def learning_curves(
 
 
 def _curves(
-    dataset: str, settings: Settings, by_method: Mapping[str, list[Row]]
+    dataset: str, settings: RunSettings, by_method: Mapping[str, list[Row]]
 ) -> LearningCurves:
     """Average the curves of each method over its rows, which are of the same folds."""
     curves = {

@@ -22,7 +22,7 @@ from spanforest.paper._published import (
     printed_ranks,
     published_top2,
 )
-from spanforest.paper._row_selection import Settings, select_folds
+from spanforest.paper._row_selection import RunSettings, select_folds
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
@@ -63,7 +63,7 @@ class PerformanceTable(Table):
     whose mean is over other folds than the others.
     """
 
-    settings: Settings
+    settings: RunSettings
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     cells: Mapping[tuple[str, str, str], Cell]  # by measure, data set and method
@@ -328,7 +328,7 @@ def _compared(methods: Collection[str]) -> str:
     return text
 
 
-def _seed_notes(cells: Mapping[Any, list[Row]], settings: Settings) -> Iterator[str]:
+def _seed_notes(cells: Mapping[Any, list[Row]], settings: RunSettings) -> Iterator[str]:
     """Say so if some cells lack a seed."""
     seeds = set(settings.seeds)
     if any({row["seed"] for row in folds} != seeds for folds in cells.values()):

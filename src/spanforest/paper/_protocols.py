@@ -62,7 +62,7 @@ class Protocol(NamedTuple):
     name: str
     learners: Mapping[str, str]  # learner -> family, in the order of the tables
     families: Mapping[str, Family]
-    scaling: str  # of features, see `Fold`
+    scaling: str  # of features, see `FoldInputs`
     chooses_per_fold: bool
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 from spanforest.metrics import MEASURES
 from spanforest.paper._names import display_name
 from spanforest.paper._performance_table import PerformanceTable, performance_table
-from spanforest.paper._row_selection import Settings
+from spanforest.paper._row_selection import RunSettings
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 from spanforest.plots._style import optional
@@ -36,7 +36,7 @@ class RankComparison(Table):
     """
 
     measure: str
-    settings: Settings
+    settings: RunSettings
     methods: tuple[str, ...]
     datasets: tuple[str, ...]
     means: NDArray[np.float64]  # (n_datasets, n_methods), percent
