@@ -210,7 +210,8 @@ def _left_out(table: PerformanceTable, measure: str) -> dict[str, str]:
     for method in table.methods:
         for dataset in table.datasets:
             cell = table.cell(measure, dataset, method)
-            reason = _REASONS.get(cell.state, "not all folds" * cell.is_partial)
+            some = "not all folds" if cell.is_partial else ""
+            reason = _REASONS.get(cell.state, some)
             if reason:
                 reasons.setdefault(method, f"{reason} on {display_name(dataset)}")
     return reasons
