@@ -22,7 +22,7 @@ $(READY): pyproject.toml
 	    'Python 3.11 or newer is needed: make ... PYTHON=python3.12, say')"
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
-	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot,save,experiments,cli]" --group dev
+	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot,save,paper,cli]" --group dev
 	touch $(READY)
 
 demo: $(READY) stamp  ## the paper's experiment on its two generated data sets

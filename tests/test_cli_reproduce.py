@@ -456,8 +456,8 @@ def test_without_matplotlib_the_tables_are_still_made(
     code, said, errors = reproduce(*SMALL)
     assert code == 0
     assert errors == [
-        "spanforest: no figures: they need matplotlib: pip install "
-        '"spanforest[experiments]"'
+        "spanforest: no figures: matplotlib is needed here, but it is not installed. "
+        'Install it with pip install "spanforest[paper]".'
     ]
     assert "MAM" in said
     assert (tmp_path / "results" / "table2-quick.md").exists()

@@ -189,7 +189,7 @@ def test_an_unknown_measure_is_refused():
 
 def test_without_scikit_posthocs_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
-    with pytest.raises(ImportError, match=r"spanforest\[experiments\]"):
+    with pytest.raises(ImportError, match=r"spanforest\[paper\]"):
         compare_ranks(rows_of(distinct_scores()))
 
 

@@ -164,7 +164,7 @@ def test_without_scikit_posthocs_only_the_ranks_are_missing(monkeypatch):
 @pytest.mark.parametrize("module", ["jinja2", "matplotlib.style"])
 def test_a_missing_package_is_asked_for_by_its_extra(monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=r'pip install "spanforest\[experiments\]"'):
+    with pytest.raises(ImportError, match=r'pip install "spanforest\[paper\]"'):
         make_report(make_rows(methods=("svm",)))
 
 

@@ -151,7 +151,7 @@ def test_the_papers_value_stands_dimmed_under_ours():
 
 def test_a_terminal_table_needs_rich(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich", None)
-    with pytest.raises(ImportError, match=r"spanforest\[experiments\]"):
+    with pytest.raises(ImportError, match=r"spanforest\[paper\]"):
         performance_table([make_row()]).to_terminal()
 
 

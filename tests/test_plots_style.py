@@ -30,7 +30,7 @@ def test_a_display_draws_on_the_axes_it_is_given_and_keeps_them():
         (
             "scikit_posthocs",
             CriticalDifferenceDisplay(["a"], [1.0], [[1.0]]),
-            "experiments",
+            "paper",
         ),
     ],
 )

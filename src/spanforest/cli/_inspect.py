@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest._wording import count
+from spanforest.cli import _options as options
 from spanforest.cli._data import Request, read_for_model
-from spanforest.cli._options import (
-    DataHomeOption,
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    JsonOption,
-    MaxMemoryOption,
-    ModelArgument,
-)
 from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
@@ -25,7 +17,7 @@ EXAMPLE = "spanforest inspect songs.spanforest --couplings 3"
 
 
 def inspect(
-    model: ModelArgument,
+    model: options.ModelArgument,
     couplings: Annotated[
         int, typer.Option(min=0, help="How many pairs of labels to show.")
     ] = 10,
@@ -38,12 +30,12 @@ def inspect(
             show_default=False,
         ),
     ] = None,
-    data_home: DataHomeOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    max_memory: MaxMemoryOption = None,
-    json: JsonOption = False,
+    data_home: options.DataHomeOption = None,
+    delimiter: options.DelimiterOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
+    max_memory: options.MaxMemoryOption = None,
+    json: options.JsonOption = False,
 ) -> None:
     """Show what a model file holds.
 

@@ -3,33 +3,31 @@
 from typing import TYPE_CHECKING, Any
 
 from spanforest.cli._options import bad_option
-from spanforest.cli._train_options import Missing, Scale
+from spanforest.cli._train_options import Missing, Scaling
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
-# The scaling that suits each kernel. Training with the linear kernel takes hundreds of
-# passes on features of any size, and twenty on examples of unit length.
+# The scaling that suits a kernel, if not `standard`. Training with the linear kernel
+# takes hundreds of passes on features of any size, and twenty on those of unit length.
 _DEFAULT_SCALES = {
-    "linear": Scale.unit,
-    "rbf": Scale.standard,
-    "poly": Scale.standard,
-    "cosine": Scale.standard,
-    "tanimoto": Scale.none,
-    "precomputed": Scale.none,
+    "linear": Scaling.unit,
+    "tanimoto": Scaling.none,
+    "precomputed": Scaling.none,
 }
 
 
-def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
+def choose_scale(dataset: "Dataset", scale: Scaling | None, kernel: str) -> Scaling:
     """Return `scale` or, if it is None, the scaling that suits data and kernel."""
     if scale is None:
-        return Scale.tfidf if dataset.is_text else _DEFAULT_SCALES[kernel]
-    if dataset.X is None and scale is not Scale.none:
+        suitable = _DEFAULT_SCALES.get(kernel, Scaling.standard)
+        return Scaling.tfidf if dataset.is_text else suitable
+    if dataset.X is None and scale is not Scaling.none:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features.", "--scale"
         )
     X: Any = dataset.X
-    if scale is Scale.tfidf and (X < 0).sum():
+    if scale is Scaling.tfidf and (X < 0).sum():
         raise bad_option(
             f"tfidf is for counts of words, none of them negative; some features of "
             f"{dataset.name} are negative. Choose standard or unit.",
@@ -39,7 +37,7 @@ def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
 
 
 def preprocessing(
-    dataset: "Dataset", scale: Scale, missing: Missing
+    dataset: "Dataset", scale: Scaling, missing: Missing
 ) -> list[tuple[str, Any]]:
     """Return the steps before the classifier, not fitted."""
     from scipy import sparse
@@ -58,7 +56,7 @@ def preprocessing(
     return steps + _scalers(scale, is_sparse)
 
 
-def _scalers(scale: Scale, is_sparse: bool) -> list[tuple[str, Any]]:
+def _scalers(scale: Scaling, is_sparse: bool) -> list[tuple[str, Any]]:
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.preprocessing import (
         MaxAbsScaler,
@@ -75,11 +73,11 @@ def _scalers(scale: Scale, is_sparse: bool) -> list[tuple[str, Any]]:
         # a rare feature has a small deviation; divided by it, it would dominate
         even = [("scale", MaxAbsScaler())]
     return {
-        Scale.unit: [*even, ("unit", Normalizer())],
-        Scale.standard: [standard],
-        Scale.minmax: [("scale", MaxAbsScaler() if is_sparse else MinMaxScaler())],
-        Scale.tfidf: [("scale", TfidfTransformer())],
-        Scale.none: [],
+        Scaling.unit: [*even, ("unit", Normalizer())],
+        Scaling.standard: [standard],
+        Scaling.minmax: [("scale", MaxAbsScaler() if is_sparse else MinMaxScaler())],
+        Scaling.tfidf: [("scale", TfidfTransformer())],
+        Scaling.none: [],
     }[scale]
 
 
@@ -89,14 +87,9 @@ def _one_hot(nominal: Any, is_sparse: bool) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
 
+    encoder = OneHotEncoder(handle_unknown="ignore")
     return ColumnTransformer(
-        [
-            (
-                "one_hot",
-                OneHotEncoder(handle_unknown="ignore"),
-                np.flatnonzero(nominal).tolist(),
-            )
-        ],
+        [("one_hot", encoder, np.flatnonzero(nominal).tolist())],
         remainder="passthrough",
         sparse_threshold=1.0 if is_sparse else 0.0,
     )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spanforest._whole_files import check_target, whole_file
+from spanforest.cli._output import echo
 
 EXAMPLE = "spanforest report reproduction -o report.html"
 
@@ -52,7 +53,7 @@ def report(
     page = make_report(rows, model or ())
     with whole_file(output) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    typer.echo(f"The report is in {output}")
+    echo(f"The report is in {output}")
 
 
 def _row_file(results: Path) -> Path:

@@ -28,10 +28,10 @@ from spanforest.cli._preprocessing import choose_scale, preprocessing
 from spanforest.cli._train_options import (
     GRAPHS,
     NOT_RANDOM,
-    Kernel,
+    KernelName,
     Loss,
     Missing,
-    Scale,
+    Scaling,
 )
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ class Training(NamedTuple):
 
     request: Request
     output: Path
-    scale: Scale | None
+    scale: Scaling | None
     missing: Missing
-    kernel: Kernel | None
+    kernel: KernelName | None
     graph: str  # the name of a generator, or a file
     n_trees: int | None
     parameters: dict[str, Any]  # passed to the classifier as they are
@@ -261,7 +261,7 @@ def _read_graph(graph: str) -> str | list[list[str]]:
     return edges
 
 
-def _choose_kernel(dataset: "Dataset", kernel: Kernel | None) -> str:
+def _choose_kernel(dataset: "Dataset", kernel: KernelName | None) -> str:
     if dataset.X is not None:
         return dataset.kernel if kernel is None else kernel.value
     if kernel is not None:

@@ -17,7 +17,7 @@ GRAPHS = (
 NOT_RANDOM = ("chow_liu", "independent")
 
 
-class Kernel(StrEnum):
+class KernelName(StrEnum):
     """Kernels between examples."""
 
     linear = "linear"
@@ -34,7 +34,7 @@ class Loss(StrEnum):
     hamming = "hamming"
 
 
-class Scale(StrEnum):
+class Scaling(StrEnum):
     """How the features are scaled."""
 
     unit = "unit"
@@ -65,7 +65,7 @@ ModelFileOption = Annotated[
     ),
 ]
 ScaleOption = Annotated[
-    Scale | None,
+    Scaling | None,
     typer.Option(
         help="How to scale the features. standard: to mean 0 and standard deviation "
         "1. unit: the same, then a constant is added and every example is scaled to "
@@ -81,7 +81,7 @@ MissingOption = Annotated[
     typer.Option(help="Refuse missing values of features, or fill them in."),
 ]
 KernelOption = Annotated[
-    Kernel | None,
+    KernelName | None,
     typer.Option(
         help="The kernel. By default linear, or the one that suits a known data set. "
         "If DATA has a kernel matrix, that one is used.",

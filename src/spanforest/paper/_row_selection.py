@@ -19,7 +19,7 @@ ById = dict[tuple[Any, ...], Row]
 _LEARNERS = {method: learner for learner in LEARNERS for method in methods_of(learner)}
 
 
-class Settings(NamedTuple):
+class RunSettings(NamedTuple):
     """The settings that all rows of one table share."""
 
     protocol: str
@@ -40,7 +40,7 @@ class Settings(NamedTuple):
         return "; ".join(words)
 
 
-def select_folds(rows: Iterable[Row], protocol: str) -> tuple[Settings, list[Row]]:
+def select_folds(rows: Iterable[Row], protocol: str) -> tuple[RunSettings, list[Row]]:
     """Return the settings that the results of a protocol share, and one row per fold.
 
     The rows are sorted by data set, method, seed and fold. Of several rows of one fold
@@ -72,7 +72,7 @@ def select_folds(rows: Iterable[Row], protocol: str) -> tuple[Settings, list[Row
             f"{', '.join(map(repr, others)) or 'none of any protocol'}. Run the "
             "experiment first, or ask for another protocol."
         )
-    settings = Settings(
+    settings = RunSettings(
         protocol,
         _common(chosen, "n_trees"),
         _common(chosen, "n_folds"),
@@ -105,7 +105,6 @@ def current_choices(rows: Iterable[Row]) -> ById:
 
     Examples
     --------
-    >>> from spanforest.paper._row_selection import current_choices
     >>> row = {"kind": "choice", "protocol": "paper", "family": "adaboost",
     ...        "candidates": [{"params": {}, "score": None}]}
     >>> other = {**row, "candidates": [{"params": {"max_leaf_nodes": 4}, "score": 0.5}]}

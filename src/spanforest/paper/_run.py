@@ -28,7 +28,7 @@ from spanforest.paper._experiment import (
     fold_tasks,
     row_label,
 )
-from spanforest.paper._fold_inputs import Fold
+from spanforest.paper._fold_inputs import FoldInputs
 from spanforest.paper._methods import Effort, Result, fit_and_score, run_learner
 from spanforest.paper._protocols import (
     CHOICE_EFFORT,
@@ -200,11 +200,8 @@ def _choose(experiment: Experiment, task: ChoiceTask) -> list[Row]:
     _warm_up()
     family = PROTOCOLS[experiment.protocol].families[task.family]
     start = time.perf_counter()
-    outcome: Row = {
-        "params": None,
-        "candidates": _not_scored(family),
-        "error": None,
-    }
+    candidates = _not_scored(family)
+    outcome: Row = {"params": None, "candidates": candidates, "error": None}
     try:
         with single_blas_thread():
             scored = _score_candidates(experiment, task, family)
@@ -230,7 +227,7 @@ def _score_candidates(
         rows = _sample(dataset, experiment.seed)
     else:
         rows = _split(dataset, experiment)[task.fold][0]
-    outer = Fold(dataset, rows, rows[:0], scaling)
+    outer = FoldInputs(dataset, rows, rows[:0], scaling)
     splitter = LabelCardinalityKFold(CHOICE_FOLDS, random_state=experiment.seed)
     splits = splitter.split(outer.Y.train, outer.Y.train)
     inner = [outer.inner_fold(*split) for split in splits]
@@ -238,7 +235,7 @@ def _score_candidates(
 
     def mean_score(params: dict[str, Any]) -> float:
         scores = [
-            fit_and_score(family.learner, fold, params, CHOICE_EFFORT, seed)
+            fit_and_score(task.family, fold, params, CHOICE_EFFORT, seed)
             for fold in inner
         ]
         return float(np.mean(scores))
@@ -260,7 +257,9 @@ def _evaluate(
         try:
             with single_blas_thread():
                 split = _split(dataset, experiment)[task.fold]
-                fold = Fold(dataset, *split, PROTOCOLS[experiment.protocol].scaling)
+                fold = FoldInputs(
+                    dataset, *split, PROTOCOLS[experiment.protocol].scaling
+                )
                 results = run_learner(
                     task.learner,
                     fold,
@@ -271,10 +270,11 @@ def _evaluate(
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"
     facts = {"data": data_facts, "error": error, **provenance()}
-    nothing = dict.fromkeys(Result._fields)
     rows = []
     for method in task.methods:
-        outcome: Row = results[method]._asdict() if results else dict(nothing)
+        outcome: Row = dict.fromkeys(Result._fields)
+        if results:
+            outcome = results[method]._asdict()
         own_choice = outcome.pop("choice")
         chosen = parameters.facts if own_choice is None else own_choice._asdict()
         label = row_label(experiment, task, method)
@@ -302,7 +302,7 @@ def _warm_up() -> None:
     for X in (np.eye(8, 3), sparse.csr_array(np.eye(8, 3)), None):
         K = np.eye(8) if X is None else None
         toy = Dataset("toy", np.eye(8, 5, dtype=int), X=X, K=K)
-        run_learner("ensemble", Fold(toy, rows, rows), {"C": 1.0}, Effort(4), 0)
+        run_learner("ensemble", FoldInputs(toy, rows, rows), {"C": 1.0}, Effort(4), 0)
 
 
 def _facts(whole: Dataset, used: Dataset) -> dict[str, Any]:

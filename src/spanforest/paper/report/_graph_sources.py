@@ -40,7 +40,6 @@ def graphs_of_runs(runs: Iterable[Run]) -> list[GraphSource]:
 
     Examples
     --------
-    >>> from spanforest.paper.report._graph_sources import graphs_of_runs
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> graph = {"edges": [[0, 1]], "strength": [2.0], "is_signed": [True],
     ...          "n_edges": 1, "frequencies": [0.5, 0.4], "n_samples": 80,

@@ -17,11 +17,6 @@ class Seconds(NamedTuple):
     fit: float
     predict: float
 
-    @property
-    def total(self) -> float:
-        """Sum of the three."""
-        return sum(self)
-
 
 class Failure(NamedTuple):
     """Folds that failed with the same message."""
@@ -37,7 +32,6 @@ def failures(run: Run) -> tuple[Failure, ...]:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import failures
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "method": "mam", "n_folds": 5, "n_trees": 60, "error": "ValueError: no"}
@@ -50,11 +44,8 @@ def failures(run: Run) -> tuple[Failure, ...]:
     places: dict[tuple[str, str, str], list[str]] = {}
     for row in run.folds:
         if row.get("error") is not None:
-            key = (
-                row["error"],
-                display_name(row["method"]),
-                display_name(row["dataset"]),
-            )
+            method, dataset = map(display_name, (row["method"], row["dataset"]))
+            key = (row["error"], method, dataset)
             seed = f" of seed {row['seed']}" if several_seeds else ""
             places.setdefault(key, []).append(f"{row['fold'] + 1}{seed}")
     n_all = run.settings.n_folds * len(run.settings.seeds)
@@ -74,7 +65,6 @@ def measured_seconds(run: Run) -> Seconds:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import measured_seconds
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "fold": 0, "n_folds": 2, "n_trees": 60,
@@ -106,7 +96,6 @@ def seconds_block(run: Run) -> Block | None:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import seconds_block
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "method": "svm", "n_folds": 2, "n_trees": None}
@@ -145,7 +134,6 @@ def gap_block(run: Run) -> Block | None:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import gap_block
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "fold": 0, "method": "mam", "n_folds": 2, "n_trees": 60, "gap": 0.034}
@@ -169,7 +157,6 @@ def parameter_block(run: Run) -> Block | None:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import parameter_block
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "tuned", "dataset": "emotions", "seed": 0,
     ...         "method": "svm", "n_folds": 3, "n_trees": None}
@@ -218,11 +205,11 @@ def setup_text(n_trees: int, params: Row, examples: str, gap: float) -> str:
     >>> print(setup_text(60, {"C": 3.0, "width": None}, "80 examples", 0.01))
     60 trees, C=3, the data set's own kernel, 80 examples; duality gap at most 1.0 %.
     """
-    width = params.get("width")
+    others = dict(params)
+    width = others.pop("width", None)
     kernel = "the data set's own kernel"
     if width is not None:
         kernel = f"Gaussian kernel (width {width:g})"
-    others = {key: value for key, value in params.items() if key != "width"}
     return (
         f"{count(n_trees, 'tree')}, {parameter_text(others)}, {kernel}, {examples}; "
         f"duality gap at most {100 * gap:.1f} %."
@@ -269,7 +256,6 @@ def circumstance_facts(rows: Sequence[Row]) -> tuple[Fact, ...]:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import circumstance_facts
     >>> rows = [{"commit": "abc", "versions": {"numpy": version},
     ...          "machine": {"processor": "x86", "cores": 2, "system": "Linux"},
     ...          "finished": "2026-11-15T22:00:00+00:00"} for version in ("2.0", "2.1")]
@@ -289,14 +275,12 @@ def circumstance_facts(rows: Sequence[Row]) -> tuple[Fact, ...]:
             if version is not None:
                 versions.setdefault(package, set()).add(version)
     packages = in_order(versions, ("spanforest", "python"))
+    texts = [f"{name} {' and '.join(sorted(versions[name]))}" for name in packages]
     facts = (
         Fact("Finished", _span(times)),
         Fact("Machine", "; ".join(sorted(machines))),
         Fact("Commit", ", ".join(sorted(commits))),
-        Fact(
-            "Versions",
-            ", ".join(f"{p} {' and '.join(sorted(versions[p]))}" for p in packages),
-        ),
+        Fact("Versions", ", ".join(texts)),
     )
     return tuple(fact for fact in facts if fact.text)
 
