@@ -88,16 +88,6 @@ def test_the_examples_of_reproduce_and_report_run(ok, folder):
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html")
 
 
-<<<<<<< HEAD
-=======
-def test_the_choices_are_those_of_the_library():
-    assert set(_train_options.GRAPHS) == {*GENERATORS, *FROM_LABELS}
-    assert {*_train_options.KernelName} | {"precomputed"} == set(KERNEL_NAMES)
-    assert {*_train_options.Loss} == set(LOSSES)
-    assert {*_options.Aggregation} == set(AGGREGATIONS)
-
-
->>>>>>> lines
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from spanforest.cli import main; main(['train', '--help']);"

@@ -9,6 +9,6 @@ from spanforest.losses import LOSSES
 
 def test_the_choices_are_those_of_the_library():
     assert set(_train_options.GRAPHS) == {*GENERATORS, *FROM_LABELS}
-    assert {*_train_options.Kernel} | {"precomputed"} == set(KERNEL_NAMES)
+    assert {*_train_options.KernelName} | {"precomputed"} == set(KERNEL_NAMES)
     assert {*_train_options.Loss} == set(LOSSES)
     assert {*_options.Aggregation} == set(AGGREGATIONS)
