@@ -30,6 +30,12 @@ def test_bars_join_the_methods_that_do_not_differ():
     assert "2.80  SVM" in shown
 
 
+def test_the_points_of_a_bar_do_not_depend_on_the_order_of_a_set():
+    methods, ranks = "abcdefgh", [3.0, 1.0, 7.0, 5.0, 2.0, 8.0, 4.0, 6.0]
+    [bar] = CriticalDifferenceDisplay(methods, ranks, np.ones((8, 8))).plot().bars_
+    assert bar.get_xdata().tolist() == sorted(ranks)
+
+
 @pytest.mark.parametrize(
     ("methods", "ranks", "p_values"),
     [

@@ -71,12 +71,8 @@ def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
 
     Only accuracies are known of labels with more than two values.
     """
+    from spanforest import metrics
     from spanforest.diagnostics import Positives
-    from spanforest.metrics import (
-        microlabel_accuracy,
-        microlabel_f1,
-        multilabel_accuracy,
-    )
 
     truth, predicted = dataset.Y, trained.predict(dataset)
     values = [set(known.tolist()) for known in trained.classes]
@@ -104,9 +100,9 @@ def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
     return {
         "n_samples": dataset.n_samples,
         "n_labels": dataset.n_labels,
-        "microlabel_accuracy": microlabel_accuracy(truth, predicted),
-        "multilabel_accuracy": multilabel_accuracy(truth, predicted),
-        "microlabel_f1": microlabel_f1(*positive) if all(is_binary) else None,
+        "microlabel_accuracy": metrics.microlabel_accuracy(truth, predicted),
+        "multilabel_accuracy": metrics.multilabel_accuracy(truth, predicted),
+        "microlabel_f1": metrics.microlabel_f1(*positive) if all(is_binary) else None,
         "labels": single,
     }
 

@@ -27,7 +27,6 @@ def inspect(
             metavar="DATA",
             help="Examples to average the couplings over. By default the training "
             "examples.",
-            show_default=False,
         ),
     ] = None,
     data_home: options.DataHomeOption = None,

@@ -310,8 +310,8 @@ def _with_values(
         return Y
     columns = []
     for column, text, name in zip(Y.T, is_text, names, strict=True):
-        if not text and any(isinstance(value, str) for value in column):
-            example = next(value for value in column if isinstance(value, str))
+        example = next((value for value in column if isinstance(value, str)), None)
+        if not text and example is not None:
             raise ValueError(
                 f"{source}: the values of the label {name!r} were numbers in training; "
                 f"found {example!r}."

@@ -30,7 +30,6 @@ def predict(
             help="The file to write; its ending tells the format: "
             f"{', '.join(_SUFFIXES)}. By default, or for -, CSV is written to the "
             "standard output.",
-            show_default=False,
         ),
     ] = None,
     scores: Annotated[

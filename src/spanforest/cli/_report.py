@@ -20,7 +20,6 @@ def report(
             metavar="RESULTS...",
             help="A folder that 'spanforest reproduce' wrote, or the rows.jsonl in it. "
             "Give several to show both protocols, for example.",
-            show_default=False,
         ),
     ],
     output: Annotated[
@@ -33,7 +32,6 @@ def report(
             metavar="MODEL",
             help="A file written by 'spanforest train'; the page shows its label graph "
             "too. May be given several times.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

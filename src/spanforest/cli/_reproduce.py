@@ -39,7 +39,6 @@ def reproduce(
         typer.Option(
             metavar="NAMES",
             help="Data sets, separated by commas. The paper's ten by default.",
-            show_default=False,
         ),
     ] = None,
     methods: Annotated[
@@ -49,7 +48,6 @@ def reproduce(
             help="Methods, separated by commas: svm, bagging, adaboost, mtl, mmcrf, "
             "mve, amm, mam; with the protocol tuned also selftuned, ecc, forest, "
             "logistic, boomer, mlknn. All by default.",
-            show_default=False,
         ),
     ] = None,
     compare: Annotated[
@@ -58,22 +56,15 @@ def reproduce(
             metavar="NAMES",
             help="With the protocol tuned: methods to rank among themselves, in more "
             "tables and diagrams. They must have results in OUT, or be run.",
-            show_default=False,
         ),
     ] = None,
     trees: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Trees in the ensembles. [default: 60]", show_default=False
-        ),
+        typer.Option(min=1, help="Trees in the ensembles. [default: 60]"),
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            min=2,
-            help="Folds of the cross-validation. [default: 5]",
-            show_default=False,
-        ),
+        typer.Option(min=2, help="Folds of the cross-validation. [default: 5]"),
     ] = None,
     data_home: DataHomeOption = None,
     out: Annotated[

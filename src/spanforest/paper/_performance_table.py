@@ -138,25 +138,22 @@ class PerformanceTable(Table):
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary per cell, in percent and full precision."""
-        records = []
-        for (measure, dataset, method), cell in self.cells.items():
-            paper = cell.paper or NOT_PUBLISHED
-            records.append(
-                {
-                    "protocol": self.settings.protocol,
-                    "dataset": dataset,
-                    "method": method,
-                    "measure": measure,
-                    "mean": cell.mean,
-                    "deviation": cell.deviation,
-                    "n_folds": cell.n_folds,
-                    "rank": cell.rank,
-                    "paper_mean": paper.mean,
-                    "paper_deviation": paper.deviation,
-                    "state": cell.state,
-                }
-            )
-        return records
+        return [
+            {
+                "protocol": self.settings.protocol,
+                "dataset": dataset,
+                "method": method,
+                "measure": measure,
+                "mean": cell.mean,
+                "deviation": cell.deviation,
+                "n_folds": cell.n_folds,
+                "rank": cell.rank,
+                "paper_mean": cell.paper and cell.paper.mean,
+                "paper_deviation": cell.paper and cell.paper.deviation,
+                "state": cell.state,
+            }
+            for (measure, dataset, method), cell in self.cells.items()
+        ]
 
 
 def performance_table(rows: Iterable[Row], protocol: str = "paper") -> PerformanceTable:
@@ -336,17 +333,7 @@ def _seed_notes(cells: Mapping[Any, list[Row]], settings: RunSettings) -> Iterat
 
 
 def _training_notes(folds: Sequence[Row]) -> Iterator[str]:
-    """Name the methods whose training did not converge, in one note per data set.
-
-    Examples
-    --------
-    >>> fold = {"dataset": "emotions", "method": "mam", "fold": 0, "gap": 0.07}
-    >>> list(_training_notes([{**fold, "warnings": []}]))
-    []
-    >>> print(*_training_notes([{**fold, "warnings": ["The gap is ..."]}]))
-    Emotions: training stopped short of its goal: MAM (1 of 1 folds, duality gap up
-    to 7% of the dual objective).
-    """
+    """Name the methods whose training did not converge, in one note per data set."""
     by_set: dict[str, dict[str, list[Row]]] = {}
     for row in folds:
         by_set.setdefault(row["dataset"], {}).setdefault(row["method"], []).append(row)

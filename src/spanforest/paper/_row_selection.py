@@ -7,6 +7,7 @@ a run adds rows to the file and does not use the outdated ones.
 """
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from spanforest._wording import count
@@ -79,7 +80,8 @@ def select_folds(rows: Iterable[Row], protocol: str) -> tuple[RunSettings, list[
         bool(_common(chosen, "quick")),
         tuple(sorted({row["seed"] for row in chosen})),
     )
-    return settings, sorted(latest(chosen), key=_place)
+    place = itemgetter("dataset", "method", "seed", "fold")
+    return settings, sorted(latest(chosen), key=place)
 
 
 def _common(rows: Iterable[Row], key: str) -> Any:
@@ -96,21 +98,8 @@ def _common(rows: Iterable[Row], key: str) -> Any:
     return values.pop() if values else None
 
 
-def _place(row: Row) -> tuple[str, str, int, int]:
-    return row["dataset"], row["method"], row["seed"], row["fold"]
-
-
 def current_choices(rows: Iterable[Row]) -> ById:
-    """Return the choices among today's candidates, by identity.
-
-    Examples
-    --------
-    >>> row = {"kind": "choice", "protocol": "paper", "family": "adaboost",
-    ...        "candidates": [{"params": {}, "score": None}]}
-    >>> other = {**row, "candidates": [{"params": {"max_leaf_nodes": 4}, "score": 0.5}]}
-    >>> len(current_choices([row])), len(current_choices([other]))
-    (1, 0)
-    """
+    """Return the choices among today's candidates, by identity."""
     return {
         identity(row): row
         for row in rows

@@ -221,7 +221,7 @@ def _score_candidates(
     """Return every candidate with its mean score over the inner folds."""
     if len(family.candidates) == 1:
         return _not_scored(family)
-    dataset = _load(task.dataset, experiment.data_home).data
+    dataset, _ = _load(task.dataset, experiment.data_home)
     scaling = PROTOCOLS[experiment.protocol].scaling
     if task.fold is None:
         rows = _sample(dataset, experiment.seed)
@@ -232,17 +232,14 @@ def _score_candidates(
     splits = splitter.split(outer.Y.train, outer.Y.train)
     inner = [outer.inner_fold(*split) for split in splits]
     seed = _seed(experiment, task)
-
-    def mean_score(params: dict[str, Any]) -> float:
+    scored = []
+    for params in family.candidates:
         scores = [
             fit_and_score(task.family, fold, params, CHOICE_EFFORT, seed)
             for fold in inner
         ]
-        return float(np.mean(scores))
-
-    return [
-        {"params": params, "score": mean_score(params)} for params in family.candidates
-    ]
+        scored.append({"params": params, "score": float(np.mean(scores))})
+    return scored
 
 
 def _evaluate(
@@ -282,17 +279,12 @@ def _evaluate(
     return rows
 
 
-class _Loaded(NamedTuple):
-    data: Dataset
-    facts: dict[str, Any]
-
-
 @lru_cache(maxsize=2)
-def _load(name: str, data_home: str | None) -> _Loaded:
-    """Read a data set and leave out what cannot be used, as the paper does."""
+def _load(name: str, data_home: str | None) -> tuple[Dataset, dict[str, Any]]:
+    """Read a data set without what the paper leaves out, and facts about it."""
     whole = load_dataset(name, data_home)
     used = drop_degenerate(whole)
-    return _Loaded(used, _facts(whole, used))
+    return used, _facts(whole, used)
 
 
 @lru_cache(maxsize=1)

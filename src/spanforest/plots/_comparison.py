@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spanforest.plots._style import (
-    BLACK,
-    GREY,
-    Display,
-    method_colour,
-    optional,
-)
+from spanforest.plots._style import BLACK, GREY, Display, method_colour, optional
 
 
 class CriticalDifferenceDisplay(Display):

@@ -45,18 +45,7 @@ class Panel(NamedTuple):
 
 
 def draw_panel(curves: LearningCurves, measure: str) -> Panel:
-    """Draw the learning curves of a data set by one measure.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spanforest.paper import LearningCurves
-    >>> curves = {"microlabel_f1": {"mam": np.array([0.6, 0.64])}}
-    >>> curves = LearningCurves("yeast", None, 5, curves, {"microlabel_f1": 0.61})
-    >>> panel = draw_panel(curves, "microlabel_f1")
-    >>> panel.name, panel.n_trees, panel.last_values
-    ('Yeast', 2, ['64.0', '61.0'])
-    """
+    """Draw the learning curves of a data set by one measure."""
     name = display_name(curves.dataset)
     values, member = curves.curves[measure], curves.member_scores[measure]
     names = {**{key: display_name(key) for key in values}, "member": "Mean member"}

@@ -49,30 +49,15 @@ def failures(run: Run) -> tuple[Failure, ...]:
             seed = f" of seed {row['seed']}" if several_seeds else ""
             places.setdefault(key, []).append(f"{row['fold'] + 1}{seed}")
     n_all = run.settings.n_folds * len(run.settings.seeds)
-    return tuple(
-        Failure(*key, _which_folds(folds, n_all)) for key, folds in places.items()
-    )
-
-
-def _which_folds(folds: list[str], n_all: int) -> str:
-    if len(folds) == n_all:
-        return "all folds"
-    return f"{'fold' if len(folds) == 1 else 'folds'} {', '.join(folds)}"
+    groups = []
+    for key, folds in places.items():
+        which = f"fold{'s' if len(folds) > 1 else ''} {', '.join(folds)}"
+        groups.append(Failure(*key, "all folds" if len(folds) == n_all else which))
+    return tuple(groups)
 
 
 def measured_seconds(run: Run) -> Seconds:
-    """Return the total seconds of a run; the ensembles of a fold share one fit.
-
-    Examples
-    --------
-    >>> from spanforest.paper.report._shown_runs import find_runs
-    >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
-    ...         "fold": 0, "n_folds": 2, "n_trees": 60,
-    ...         "seconds": {"fit": 3.0, "predict": 0.5}}
-    >>> [run] = find_runs([{**fold, "method": "mve"}, {**fold, "method": "mam"}])
-    >>> measured_seconds(run)
-    Seconds(choose=0, fit=3.0, predict=1.0)
-    """
+    """Return the total seconds of a run; the ensembles of a fold share one fit."""
     fits = {}
     for row in run.folds:
         learner = "ensemble" if row["method"] in AGGREGATIONS else row["method"]

@@ -62,15 +62,6 @@ def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
     ------
     ValueError
         If there are no results.
-
-    Examples
-    --------
-    >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
-    ...         "method": "mam", "fold": 0, "n_folds": 5, "n_trees": 60}
-    >>> rows = [fold, {**fold, "fold": 1}, {**fold, "n_trees": 10}]
-    >>> [run] = find_runs(rows)
-    >>> run.settings.n_trees, len(run.folds), run.left_out
-    (60, 2, ('1 result with 10 trees, 5 folds',))
     """
     rows = latest(rows)
     old = {identity(row) for row in outdated(rows)}
