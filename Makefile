@@ -47,7 +47,8 @@ layers: $(READY)  ## which module may import which
 	$(VENV)/bin/lint-imports
 
 test-python: $(READY) stamp  ## same tests, routines run as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(FAST) --cov
+	# without the examples in docstrings: they are the user's way, which is compiled
+	NUMBA_DISABLE_JIT=1 $(PYTEST) tests $(FAST) --cov
 
 test-bounds: $(READY) stamp  ## same tests, array bounds checked in compiled code
 	# a fresh cache, or Numba ignores the flag

@@ -52,6 +52,7 @@ def not_expected(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.needs_compiled  # about the interface, in hundreds of fits
 @parametrize_with_checks(
     [
         MMCRFClassifier(),

@@ -62,10 +62,10 @@ def test_the_dual_optimum_is_that_of_the_original_dual_over_all_label_sets(
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_optimum_on_a_cycle_is_that_of_the_original_dual(loss, seed):
     task = make_task(TRIANGLE, [2, 2, 2], seed=seed, n=6, loss=loss, C=0.3)
-    solution = task.solve(tol=1e-4, max_iter=2000)
+    solution = task.solve(tol=1e-4, max_iter=200)  # some gaps on a cycle never close
     best = best_original_dual(task)
     assert solution.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(solution.dual_objective, best, rtol=5e-3)
+    assert_allclose(solution.dual_objective, best, rtol=1e-3)
     assert solution.dual_objective + solution.gap >= best * (1 - 1e-6)
 
 

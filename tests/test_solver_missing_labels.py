@@ -51,10 +51,10 @@ def test_the_dual_optimum_is_that_of_the_original_dual_over_all_label_sets(
 def test_the_optimum_on_a_cycle_lies_between_the_dual_and_the_primal(loss, seed):
     task = make_task(TRIANGLE, [2, 2, 2], loss=loss, seed=seed, n=5, C=0.5)
     task = hide_labels(task, seed)
-    solution = task.solve(tol=1e-3, max_iter=3000)
+    solution = task.solve(tol=1e-3, max_iter=200)  # some gaps on a cycle never close
     best = best_original_dual(task)
     assert solution.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(solution.dual_objective, best, rtol=5e-3)
+    assert_allclose(solution.dual_objective, best, rtol=1e-3)
     assert solution.dual_objective + solution.gap >= best * (1 - 1e-6)
 
 
