@@ -27,7 +27,16 @@ def exactly(monkeypatch):
     monkeypatch.setattr("spanforest.tuning._estimator.SEARCH_PASSES", 1000)
 
 
-@pytest.mark.parametrize("aggregation", ["mve", "amm", "mam"])
+@pytest.mark.parametrize(
+    "aggregation",
+    [
+        "mam",
+        *(
+            pytest.param(name, marks=pytest.mark.needs_compiled)
+            for name in ("mve", "amm")
+        ),
+    ],
+)
 def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
     fitted = tuned(
         aggregation=aggregation,
