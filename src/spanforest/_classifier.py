@@ -116,7 +116,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({k: v for k, v in state.items() if k != "_factors"})
+        super().__setstate__(
+            {name: value for name, value in state.items() if name != "_factors"}
+        )
         if "coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 
