@@ -481,7 +481,9 @@ class _Ascent:
         self.problem = compiled_problem(problem)
         self.messages: _compiled.Messages | None = None
         if not problem.factors.graph.is_forest:
-            self.messages = _compiled.message_buffers(self.problem.graph)
+            self.messages = _compiled.message_buffers(
+                self.problem.graph, _compiled.TRAINING_TIE
+            )
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
         # <loss, mu> of A itself and of the smoothed A

@@ -2,15 +2,19 @@
 
 from spanforest._compiled.decorators import compiled, inlined
 
-TIE = 1e-12  # relative; closer scores tie, so that rounding errors do not choose
+# Relative; closer scores tie, so that rounding errors do not choose. Predictions count
+# this in the slack that they state. Training compares scores of different forms, whose
+# own rounding errors are larger; a step towards a slightly worse labelling is as good.
+TIE = 2.0**-50
+TRAINING_TIE = 1e-12
 NEGLIGIBLE = 1e-14  # relative; smaller numbers are rounding errors
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 
 
 @inlined
-def exceeds(value, best):
-    """Return whether a score is larger by more than a rounding error."""
-    return value - best > TIE * (abs(value) + abs(best))
+def exceeds(value, best, tie):
+    """Return whether a score is larger, by more than `tie` relative to the two."""
+    return value - best > tie * (abs(value) + abs(best))
 
 
 @inlined
@@ -57,4 +61,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 5b3f25d0880224c1

@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 5b3f25d0880224c1
