@@ -66,3 +66,19 @@ def problems(draw, draw_graph=None, **options):
     kinds = st.sampled_from(FORESTS) if draw_graph is None else draw_graph
     factors = draw(factor_graphs(kinds, **options))
     return factors, draw(scores_for(factors))
+
+
+@st.composite
+def uneven_scores(draw, factors, n=2):
+    """Scores with large offsets, of huge, tiny or mixed sizes, or with penalties."""
+    rng = np.random.default_rng(draw(seeds))
+    noise = rng.normal(size=(n, factors.n_cells))
+    shape = noise.shape
+    kind = draw(st.sampled_from(["offset", "huge", "tiny", "mixed", "penalties"]))
+    if kind == "offset":
+        return rng.choice([-1.0, 1.0]) * 1e9 + 1e-3 * np.round(noise)
+    if kind == "penalties":
+        size = 10.0 ** draw(st.integers(0, 300))
+        return np.where(rng.random(shape) < 0.3, -size, noise)
+    sizes = {"huge": (290, 300), "tiny": (-323, -305), "mixed": (-20, 20)}
+    return noise * 10.0 ** rng.uniform(*sizes[kind], size=shape)

@@ -2,13 +2,15 @@
 
 import itertools
 from contextlib import contextmanager
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import problems, random_graph
+from oracles import exact_scores, miss
+from strategies import any_kind, factor_graphs, problems, random_graph, uneven_scores
 
 from spanforest import _compiled, branch_and_bound, inference
 from spanforest._compiled import StoppingRule
@@ -405,3 +407,34 @@ def test_a_part_that_begins_with_messages_needs_fewer_sweeps():
     (_, again, warm), _, _ = bound_part(part, stop, messages)
     assert warm < cold
     assert again <= bound + 1e-9
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_proven_searches_and_lists_hold_up_to_the_slack(data):
+    factors = data.draw(factor_graphs(any_kind, max_labels=4))
+    scores = data.draw(uneven_scores(factors, n=1))
+    with no_short_cuts():
+        decoding, lists = decode_exactly(factors, scores), k_best(factors, scores, 3)
+    exact = exact_scores(factors, scores[0])
+    if decoding.proven[0]:
+        missed = max(exact.values()) - exact[tuple(decoding.labels[0])]
+        assert missed <= Fraction(decoding.slack[0])
+    listed = [tuple(labels) for labels in lists.labels[0]]
+    others = [score for labels, score in exact.items() if labels not in listed]
+    for place in np.flatnonzero(lists.proven[0]):
+        rivals = [*others, *(exact[labels] for labels in listed[place + 1 :])]
+        missed = max(rivals, default=-np.inf) - exact[listed[place]]
+        assert missed <= Fraction(lists.slack[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_beside_large_scores_finds_small_differences(seed):
+    factors, noise = random_problem(6, 2, seed, ties=True)
+    scores = 1e9 + 1e-2 * noise
+    with no_short_cuts():
+        decoding = decode_exactly(factors, scores)
+    assert decoding.proven.all()
+    assert (decoding.slack < 5e-3).all()
+    for row, labels in zip(scores, decoding.labels, strict=True):
+        assert miss(factors, row, labels) < Fraction(5e-3)
