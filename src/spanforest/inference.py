@@ -135,19 +135,20 @@ def tree_reweighted(
     scores = _as_scores(factors, scores)
     decoding = _pass_messages(factors, scores, max_sweeps)
     reachable = reachable_scores(factors, scores, decoding.score)
+    if reachable is scores:
+        return decoding
     blurred = np.flatnonzero(rounding_slack(factors, reachable) < decoding.slack)
-    if len(blurred) > 0:
-        clear = _pass_messages(factors, reachable[blurred], max_sweeps)
-        is_better = clear.score > decoding.score[blurred]
-        better = blurred[is_better]
-        decoding.labels[better] = clear.labels[is_better]
-        decoding.score[better] = clear.score[is_better]
-        decoding.bound[blurred] = np.where(
-            clear.bound - decoding.score[blurred] <= MEET * clear.slack,
-            decoding.score[blurred],
-            clear.bound,
-        )
-        decoding.slack[blurred] = clear.slack
+    clear = _pass_messages(factors, reachable[blurred], max_sweeps)
+    is_better = clear.score > decoding.score[blurred]
+    better = blurred[is_better]
+    decoding.labels[better] = clear.labels[is_better]
+    decoding.score[better] = clear.score[is_better]
+    decoding.bound[blurred] = np.where(
+        clear.bound - decoding.score[blurred] <= MEET * clear.slack,
+        decoding.score[blurred],
+        clear.bound,
+    )
+    decoding.slack[blurred] = clear.slack
     return decoding
 
 
@@ -181,14 +182,21 @@ def reachable_scores(
     [[0.0, 0.0, 2.0, 3.0]]
     """
     scores = _as_scores(factors, scores)
-    factor = factors.arrays.factor
+    total, size, largest = _largest_sums(factors, scores).T
     with np.errstate(invalid="ignore", over="ignore"):
-        top = np.maximum.reduceat(scores, factor["offset"], axis=1)
-        room = 2.0 * (top.sum(axis=1) - reached) + np.abs(top).sum(axis=1)
-        lowest = np.repeat(top - room[:, None], factor["n_cells"], axis=1)
-        raised = np.maximum(scores, lowest)
-        pays = rounding_slack(factors, raised) < 0.5 * rounding_slack(factors, scores)
-    return np.where(pays[:, None], raised, scores)
+        room = 2.0 * (total - np.asarray(reached)) + size
+    # otherwise half of the slack comes from the largest cells, which are not raised
+    rows = np.flatnonzero((largest > 2.0 * size) & np.isfinite(room))
+    if len(rows) == 0:
+        return scores
+    factor, some = factors.arrays.factor, scores[rows]
+    top = np.maximum.reduceat(some, factor["offset"], axis=1)
+    lowest = np.repeat(top - room[rows, None], factor["n_cells"], axis=1)
+    raised = np.maximum(some, lowest)
+    pays = _largest_sums(factors, raised)[:, 2] < 0.5 * largest[rows]
+    scores = scores.copy()
+    scores[rows[pays]] = raised[pays]
+    return scores
 
 
 def rounding_slack(
@@ -208,14 +216,20 @@ def rounding_slack(
     >>> float(rounding_slack(factors, np.array([[0.0, 1.0, 2.0, 3.0]]))[0] * 2**53)
     480.0
     """
+    n_additions = 2 * factors.n_labels + factors.graph.n_edges
+    largest = _largest_sums(factors, scores)[:, 2]
     with np.errstate(over="ignore", under="ignore"):
-        largest = np.maximum.reduceat(
-            np.abs(scores), factors.arrays.factor["offset"], axis=1
-        )
-        n_additions = 2 * factors.n_labels + factors.graph.n_edges
-        rounded = 0.5 * np.finfo(np.float64).eps * largest.sum(axis=1)
+        rounded = 0.5 * np.finfo(np.float64).eps * largest
         # below the smallest normal number sums are exact, but not products
         return SLACK * n_additions * (rounded + np.finfo(np.float64).smallest_subnormal)
+
+
+def _largest_sums(
+    factors: FactorGraph, scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    sums = np.empty((len(scores), 3))
+    _compiled.largest_sums(scores, factors.arrays, sums)
+    return sums
 
 
 def max_product(

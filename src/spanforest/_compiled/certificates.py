@@ -67,4 +67,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

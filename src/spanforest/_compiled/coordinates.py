@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

@@ -23,4 +23,4 @@ except KeyError:  # this version of Numba does not know the option
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

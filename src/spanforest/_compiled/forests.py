@@ -153,4 +153,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

@@ -191,4 +191,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

@@ -294,4 +294,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

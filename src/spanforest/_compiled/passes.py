@@ -156,4 +156,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

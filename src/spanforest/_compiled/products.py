@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

@@ -117,4 +117,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

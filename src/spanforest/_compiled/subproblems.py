@@ -245,4 +245,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3

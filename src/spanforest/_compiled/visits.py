@@ -385,4 +385,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 5b3f25d0880224c1
+# stamp: aeb62d0b15728fd3
