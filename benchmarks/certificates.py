@@ -233,12 +233,12 @@ def decode_all(trained: Trained, X: Any) -> Outcome:
         spent += seconds
         decodings.append(exact)
         open_scores.append(scores[~exact.proven])
-    labels, score, bound = map(np.concatenate, zip(*decodings, strict=True))
+    decoding = Decoding(*map(np.concatenate, zip(*decodings, strict=True)))
     return Outcome(
         np.concatenate(passed),
-        Decoding(labels, score, bound).proven,
-        score,
-        labels + trained.lowest,
+        decoding.proven,
+        decoding.score,
+        decoding.labels + trained.lowest,
         spent / n,
         reference / len(few),
         np.concatenate(open_scores),

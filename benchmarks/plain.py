@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from spanforest._compiled.cells import TRAINING_TIE
 from spanforest._compiled.forests import forest_max_sum, walk_buffers
 
 BLOCK_SIZE = 64
@@ -101,7 +102,11 @@ def _visit(scores, norm, i, task, A, change, move, work):
 @njit(nogil=True)
 def _work(g, q):
     n_labels = g.label.shape[0]
-    return walk_buffers(g), np.zeros(n_labels, dtype=np.int64), np.empty(q)
+    return (
+        walk_buffers(g, TRAINING_TIE),
+        np.zeros(n_labels, dtype=np.int64),
+        np.empty(q),
+    )
 
 
 @njit(nogil=True)

@@ -6,6 +6,7 @@ primal. The solver's objectives must agree with them. A label that is not observ
 the code -1. A factor counts for an example that teaches it: that has all its labels.
 """
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -291,3 +292,21 @@ forest_tasks = tasks()
 cyclic_tasks = tasks(kinds=[random_graph])
 FORMS = [KernelForm, DenseForm, SparseForm]
 any_form = st.sampled_from(FORMS)
+
+
+def exact_scores(factors, row):
+    """The score of every label set, without rounding: fractions by label set."""
+    everything = label_sets(factors)
+    exact = [Fraction(value) for value in row.tolist()]
+    return {
+        tuple(labels): sum(exact[c] for c in picked)
+        for labels, picked in zip(
+            everything.tolist(), factors.cells(everything).tolist(), strict=True
+        )
+    }
+
+
+def miss(factors, row, labels):
+    """By how much a label set misses the best score, without rounding."""
+    exact = exact_scores(factors, row)
+    return max(exact.values()) - exact[tuple(labels)]

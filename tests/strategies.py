@@ -92,3 +92,19 @@ def random_problem(n_labels, n_values, seed, ties=False, density=1.0):
     factors = FactorGraph(LabelGraph(n_labels, edges), [n_values] * n_labels)
     scores = rng.normal(size=(3, factors.n_cells))
     return factors, np.round(scores) if ties else scores
+
+
+@st.composite
+def uneven_scores(draw, factors, n=2):
+    """Scores with large offsets, of huge, tiny or mixed sizes, or with penalties."""
+    rng = np.random.default_rng(draw(seeds))
+    noise = rng.normal(size=(n, factors.n_cells))
+    shape = noise.shape
+    kind = draw(st.sampled_from(["offset", "huge", "tiny", "mixed", "penalties"]))
+    if kind == "offset":
+        return rng.choice([-1.0, 1.0]) * 1e9 + 1e-3 * np.round(noise)
+    if kind == "penalties":
+        size = 10.0 ** draw(st.integers(0, 300))
+        return np.where(rng.random(shape) < 0.3, -size, noise)
+    sizes = {"huge": (290, 300), "tiny": (-323, -305), "mixed": (-20, 20)}
+    return noise * 10.0 ** rng.uniform(*sizes[kind], size=shape)

@@ -1,13 +1,23 @@
 """Branch and bound: what exhaustive search finds, with a proof."""
 
 from contextlib import contextmanager
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import loopy_problems, problems, random_problem, trials
+from oracles import exact_scores, miss
+from strategies import (
+    any_kind,
+    factor_graphs,
+    loopy_problems,
+    problems,
+    random_problem,
+    trials,
+    uneven_scores,
+)
 
 from spanforest import _compiled, branch_and_bound, inference
 from spanforest._compiled.cells import FORBIDDEN
@@ -146,7 +156,7 @@ def test_large_scores_that_cancel_leave_room_for_rounding():
 def test_a_place_that_was_not_filled_is_not_proven():
     labels = np.zeros((2, 3, 4), dtype=int)
     scores = np.array([[2.0, 1.0, -np.inf], [2.0, -np.inf, -np.inf]])
-    lists = TopLists(labels, scores, bound=np.array([1.0, -np.inf]))
+    lists = TopLists(labels, scores, np.array([1.0, -np.inf]), slack=np.zeros(2))
     assert lists.proven.tolist() == [[True, True, False], [True, False, False]]
 
 
@@ -257,4 +267,32 @@ def test_labels_with_one_value_and_graphs_in_pieces_have_lists():
     check_lists(factors, scores, k_best(factors, scores, 20), 20)
 
 
-# --- parts of a search -------------------------------------------------------------
+@given(st.data())
+@trials(60)
+def test_proven_searches_and_lists_hold_up_to_the_slack(data):
+    factors = data.draw(factor_graphs(any_kind, max_labels=4))
+    scores = data.draw(uneven_scores(factors, n=1))
+    with no_short_cuts():
+        decoding, lists = decode_exactly(factors, scores), k_best(factors, scores, 3)
+    exact = exact_scores(factors, scores[0])
+    if decoding.proven[0]:
+        missed = max(exact.values()) - exact[tuple(decoding.labels[0])]
+        assert missed <= Fraction(decoding.slack[0])
+    listed = [tuple(labels) for labels in lists.labels[0]]
+    others = [score for labels, score in exact.items() if labels not in listed]
+    for place in np.flatnonzero(lists.proven[0]):
+        rivals = [*others, *(exact[labels] for labels in listed[place + 1 :])]
+        missed = max(rivals, default=-np.inf) - exact[listed[place]]
+        assert missed <= Fraction(lists.slack[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_beside_large_scores_finds_small_differences(seed):
+    factors, noise = random_problem(6, 2, seed, ties=True)
+    scores = 1e9 + 1e-2 * noise
+    with no_short_cuts():
+        decoding = decode_exactly(factors, scores)
+    assert decoding.proven.all()
+    assert (decoding.slack < 5e-3).all()
+    for row, labels in zip(scores, decoding.labels, strict=True):
+        assert miss(factors, row, labels) < Fraction(5e-3)

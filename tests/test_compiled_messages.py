@@ -16,7 +16,7 @@ from spanforest._compiled.messages import climb, reweighted_sweep
 def test_after_any_sweeps_no_labelling_exceeds_the_bound(problem, directions):
     factors, scores = problem
     best = (scores @ indicators(factors, label_sets(factors)).T).max(axis=1)
-    messages = _compiled.message_buffers(factors.arrays)
+    messages = _compiled.message_buffers(factors.arrays, _compiled.TIE)
     no_drops = np.empty(0)
     for row, value in zip(scores, best, strict=True):
         messages.sent[:] = 0.0
@@ -31,7 +31,7 @@ def test_climbing_ends_where_no_change_of_one_label_raises_the_score(problem, se
     factors, scores = problem
     start = np.random.default_rng(seed).integers(factors.n_values)
     labels = start.copy()
-    messages = _compiled.message_buffers(factors.arrays)
+    messages = _compiled.message_buffers(factors.arrays, _compiled.TIE)
     climb(scores[0], factors.arrays, messages, labels)
     margins = np.empty((1, factors.n_values.sum()))
     _compiled.flip_margins(scores[:1], factors.arrays, labels[None], margins)
@@ -62,7 +62,10 @@ def test_rows_do_not_see_the_messages_of_earlier_rows(problem):
     def decoded(rows):
         labels = np.empty((len(rows), factors.n_labels), dtype=np.int64)
         score, bound = np.empty(len(rows)), np.empty(len(rows))
-        _compiled.tree_reweighted_rows(rows, factors.arrays, 20, labels, score, bound)
+        meet = np.full(len(rows), 1e-12)
+        _compiled.tree_reweighted_rows(
+            rows, factors.arrays, 20, meet, labels, score, bound
+        )
         return np.column_stack([labels, score, bound])
 
     alone = np.vstack([decoded(row[None]) for row in scores])

@@ -78,9 +78,9 @@ def test_no_labelling_of_a_part_exceeds_its_bound_nor_its_values_caps(
         return
     for row in scores:
         part = _compiled.restrict(row, factors.arrays, alive)
-        messages = _compiled.message_buffers(part.graph)
+        messages = _compiled.message_buffers(part.graph, _compiled.TIE)
         messages.sent[:] = as_messages(factors, alive, rng)  # as if from a part before
-        stop = StoppingRule(n_sweeps, target - part.constant, 0.0)
+        stop = StoppingRule(n_sweeps, target - part.constant, 0.0, np.inf)
         (score, bound, _), labels, caps = bound_part(part, stop, messages)
         truth = score_labels(factors, np.tile(row, (len(within), 1)), within)
         assert bound + part.constant >= truth.max() - 1e-9
@@ -99,8 +99,8 @@ def test_the_caps_of_the_best_values_meet_the_maximum_on_a_tree():
     scores = rng.normal(size=(1, factors.n_cells))
     everything = np.ones(15, dtype=bool)
     part = _compiled.restrict(scores[0], factors.arrays, everything)
-    messages = _compiled.message_buffers(part.graph)
-    _, _, caps = bound_part(part, StoppingRule(200, -np.inf, 0.0), messages)
+    messages = _compiled.message_buffers(part.graph, _compiled.TIE)
+    _, _, caps = bound_part(part, StoppingRule(200, -np.inf, 0.0, np.inf), messages)
     truth = np.concatenate(inference.max_marginals(factors, scores), axis=1)[0]
     assert (caps + part.constant >= truth - 1e-9).all()
     is_best = np.isclose(truth, truth.max())
@@ -141,8 +141,8 @@ def test_a_part_that_begins_with_messages_needs_fewer_sweeps():
     row[-60:] *= 20
     everything = np.ones(60, dtype=bool)
     part = _compiled.restrict(row, factors.arrays, everything)
-    stop = StoppingRule(200, -np.inf, 0.0)
-    messages = _compiled.message_buffers(part.graph)
+    stop = StoppingRule(200, -np.inf, 0.0, np.inf)
+    messages = _compiled.message_buffers(part.graph, _compiled.TIE)
     (_, bound, cold), _, _ = bound_part(part, stop, messages)
     (_, again, warm), _, _ = bound_part(part, stop, messages)
     assert warm < cold

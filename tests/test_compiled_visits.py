@@ -64,7 +64,7 @@ def one_step_each(task):
     form = linear_form(task.X, task.problem.coordinates, task.fit_intercept)
     compiled = solver.compiled_problem(task.problem)._replace(max_steps=1)
     for _ in range(4):  # as many rounds: later ones start from mixtures of label sets
-        form.epoch(np.arange(len(task.X)), compiled, np.zeros(len(task.X)), None)
+        form._epoch(np.arange(len(task.X)), compiled, np.zeros(len(task.X)), None)
     return form.coordinates.expand(form.dual_coef)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import FORESTS, any_kind, factor_graphs, random_graph, seeds
 
-from spanforest._compiled import message_buffers
+from spanforest._compiled import TIE, message_buffers
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import LabelGraph
 from spanforest.inference import score_labels
@@ -86,7 +86,7 @@ def test_value_starts_and_messages_are_counted_by_label(factors):
     sizes = factors.n_values.tolist()
     assert factors.value_start.tolist() == [sum(sizes[:j]) for j in range(len(sizes))]
     ends = factors.graph.edges.ravel().tolist()
-    messages = message_buffers(factors.arrays)
+    messages = message_buffers(factors.arrays, TIE)
     assert len(messages.sent) == sum(sizes[j] for j in ends)
 
 
@@ -98,7 +98,7 @@ def test_no_labellings_have_no_cells():
 def test_one_label_has_one_unary_factor():
     factors = FactorGraph(LabelGraph(1, []), [3])
     assert (factors.n_factors, factors.n_cells) == (1, 3)
-    assert len(message_buffers(factors.arrays).sent) == 0
+    assert len(message_buffers(factors.arrays, TIE).sent) == 0
     assert factors.cells([[2], [0]]).tolist() == [[2], [0]]
 
 

@@ -1,11 +1,22 @@
 """Inference against exhaustive search. Scores are compared, not labels: optima tie."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import problems, random_graph, seeds, trials
+from oracles import miss
+from strategies import (
+    any_kind,
+    factor_graphs,
+    problems,
+    random_graph,
+    seeds,
+    trials,
+    uneven_scores,
+)
 
 from spanforest._classifier import find_decoder
 from spanforest.branch_and_bound import decode_exactly
@@ -18,6 +29,7 @@ from spanforest.inference import (
     max_marginals,
     max_product,
     max_sum,
+    reachable_scores,
     score_labels,
     tree_reweighted,
 )
@@ -240,3 +252,58 @@ def test_max_product_is_exact_on_forests(problem):
 def test_a_forest_with_infinite_scores_proves_nothing():
     pair = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
     assert not max_sum(pair, [[0.0, np.inf, 0.0, 0.0]]).proven.any()
+
+
+@given(st.data())
+@trials(150)
+def test_a_proven_labelling_misses_the_exact_optimum_by_at_most_the_slack(data):
+    factors = data.draw(factor_graphs(any_kind, max_labels=4, extra_unary=True))
+    scores = data.draw(uneven_scores(factors))
+    for solve in (decode, tree_reweighted, exhaustive_search):
+        decoding = solve(factors, scores)
+        for row, labels, slack in zip(
+            scores[decoding.proven],
+            decoding.labels[decoding.proven],
+            decoding.slack[decoding.proven],
+            strict=True,
+        ):
+            assert miss(factors, row, labels) <= Fraction(slack)
+            assert slack <= 500 * np.finfo(float).eps * np.abs(row).sum() + 1e-300
+
+
+@pytest.mark.parametrize(
+    "decoder", [max_sum, decode, decode_exactly, exhaustive_search]
+)
+@pytest.mark.parametrize("seed", range(10))
+def test_small_differences_beside_large_scores_decide_on_trees(decoder, seed):
+    rng = np.random.default_rng(seed)
+    factors = FactorGraph(random_spanning_tree(4, rng), [2, 2, 3, 2])
+    scores = 1e9 + 1e-3 * rng.integers(-1, 2, size=(5, factors.n_cells))
+    decoding = decoder(factors, scores)
+    assert decoding.proven.all()
+    assert (decoding.slack < 4e-4).all()
+    for row, labels in zip(scores, decoding.labels, strict=True):
+        assert miss(factors, row, labels) < Fraction(5e-4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_small_differences_beside_large_scores_decide_on_triangles(seed):
+    triangle = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
+    rng = np.random.default_rng(seed)
+    scores = 1e9 + 1e-3 * rng.integers(-1, 2, size=(5, triangle.n_cells))
+    decoding = decode_exactly(triangle, scores)
+    assert decoding.proven.all()
+    assert (decoding.slack < 4e-4).all()
+    for row, labels in zip(scores, decoding.labels, strict=True):
+        assert miss(triangle, row, labels) < Fraction(5e-4)
+
+
+def test_raised_penalties_keep_the_best_labelling():
+    triangle = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
+    scores = np.random.default_rng(0).normal(size=(20, triangle.n_cells))
+    scores[:, ::5] = -1e30
+    best = exhaustive_search(triangle, scores)
+    raised = reachable_scores(triangle, scores, best.score)
+    assert (raised.min(axis=1) > -1e6).all()
+    assert (exhaustive_search(triangle, raised).labels == best.labels).all()
+    assert (best.slack < 1e-10).all()

@@ -175,7 +175,10 @@ def test_one_fold_has_no_deviation():
 
 def test_folds_of_several_seeds_are_pooled():
     scores = {(0, 0): 0.1, (0, 1): 0.2, (1, 0): 0.4, (1, 1): 0.5}
-    rows = [make_row(fold=f, score=s, seed=seed) for (seed, f), s in scores.items()]
+    rows = [
+        make_row(fold=fold, score=score, seed=seed)
+        for (seed, fold), score in scores.items()
+    ]
 
     table = performance_table(rows)
 

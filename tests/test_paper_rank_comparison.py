@@ -135,10 +135,10 @@ def test_the_scores_of_the_given_measure_are_ranked(measure):
 
 def test_methods_without_a_score_on_every_data_set_are_left_out_with_a_reason():
     rows = [
-        make_row(DATASETS[d], method, f, 0.1 * m + 0.01 * f)
+        make_row(DATASETS[d], method, fold, 0.1 * m + 0.01 * fold)
         for d in range(3)
         for m, method in enumerate(METHODS[:7])
-        for f in range(2)
+        for fold in range(2)
     ]
     for row in rows:
         place = row["dataset"], row["method"]

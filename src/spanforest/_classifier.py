@@ -116,7 +116,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({k: v for k, v in state.items() if k != "_factors"})
+        super().__setstate__(
+            {name: value for name, value in state.items() if name != "_factors"}
+        )
         if "coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 
@@ -299,8 +301,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         Decoding
-            `labels` as from `predict`, their `score`, a `bound` that no label set
-            exceeds, and `proven`: whether the two agree to rounding.
+            `labels` as from `predict`, their `score`, a `bound` on the score of any
+            label set, the `slack` that rounding adds to it, and `proven`: whether no
+            label set scores more than this one by more than `slack`.
 
         Examples
         --------
@@ -318,8 +321,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             decode_exactly(factors, self._scores(rows), limits)
             for rows in self._row_chunks(X)
         ]
-        labels, score, bound = (np.concatenate(p) for p in zip(*decodings, strict=True))
-        return Decoding(self._coding.to_labels(labels), score, bound)
+        labels, *numbers = map(np.concatenate, zip(*decodings, strict=True))
+        return Decoding(self._coding.to_labels(labels), *numbers)
 
     def predict_topk(
         self, X: Any, k: int = 5, seconds: float | None = None
@@ -344,8 +347,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         TopLists
             `labels` of shape (n_samples, k, n_labels), values as from `predict`; their
-            `scores`; a `bound` that no other label set exceeds; and `proven`, which
-            tells the label sets that are certain to have their place.
+            `scores`; a `bound` on the score of any other label set; the `slack` that
+            rounding adds to it; and `proven`, which tells the label sets that are
+            certain to have their place, up to `slack`.
 
         Examples
         --------
@@ -362,10 +366,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             k_best(factors, self._scores(rows), k, limits)
             for rows in self._row_chunks(X)
         ]
-        labels, scores, bound = (np.concatenate(p) for p in zip(*lists, strict=True))
+        labels, *numbers = map(np.concatenate, zip(*lists, strict=True))
         n, k, n_labels = labels.shape
         values = self._coding.to_labels(labels.reshape(n * k, n_labels))
-        return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
+        return TopLists(values.reshape(n, k, *values.shape[1:]), *numbers)
 
     @needs_probability
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:

@@ -404,7 +404,9 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
 
 
 def _is_one_graph(graph: list | tuple) -> bool:
-    kinds = (isinstance(g, str) or callable(g) or hasattr(g, "edges") for g in graph)
+    kinds = (
+        isinstance(one, str) or callable(one) or hasattr(one, "edges") for one in graph
+    )
     if any(kinds):
         return False  # an edge or a row of a matrix is none of these
     try:

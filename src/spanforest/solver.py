@@ -139,7 +139,7 @@ class Form(ABC):
         self.intercept = np.zeros(coordinates.n)
 
     @abstractmethod
-    def epoch(
+    def _epoch(
         self,
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
@@ -208,7 +208,14 @@ class DenseForm(Form):
         self.weights = np.asfortranarray(self.weights)
         self.epoch_data = data  # what epochs multiply by; certificates use `data`
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
         """Visit examples in this order, a block at a time."""
         state = self._state(hinge, scale)
         _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, messages)
@@ -218,7 +225,7 @@ class DenseForm(Form):
         rounded = weights.astype(self.epoch_data.dtype, copy=False)
         return _compiled.DenseRows(self.epoch_data, weights, rounded)
 
-    def _products(self, rows):
+    def _products(self, rows: Any) -> NDArray[np.float64]:
         products = _compiled.room_for_products(len(rows), self.coordinates.n)
         everyone = np.arange(len(rows))
         _compiled.row_products(rows, everyone, self.weights.T, products)
@@ -243,32 +250,39 @@ class KernelForm(DenseForm):
         self.epoch_data = data if single is None else single
         self._squared_norms = np.zeros(len(data))
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
         """Visit examples in this order, a block at a time, and note their scores."""
         state, norms = self._state(hinge, scale), self._squared_norms
         rows = self._rows()
         _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, messages, norms)
 
-    def restart(self, factor=1.0):
+    def restart(self, factor: float = 1.0) -> None:
         """Multiply A by a factor; the weights become A itself."""
         super().restart(factor)
         for chunk in _chunks(len(self.data)):
             self.note_scores(chunk, self.scores(chunk))
 
-    def sharpen(self):
+    def sharpen(self) -> None:
         """Multiply by the kernel itself from now on, also for later values of C."""
         self.epoch_data = self.data
 
-    def note_scores(self, chunk, scores):
+    def note_scores(self, chunk: slice, scores: NDArray[np.float64]) -> None:
         """Compute <F_i, A_i> of some examples."""
         A = self.coordinates.expand(self.weights[chunk])
         self._squared_norms[chunk] = np.einsum("ic,ic->i", scores, A)
 
-    def squared_norm(self):
+    def squared_norm(self) -> float:
         """Return sum_i <F_i, A_i>."""
         return float(self._squared_norms.sum())
 
-    def _weights_of(self, A):
+    def _weights_of(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
         return A
 
 
@@ -278,7 +292,14 @@ class SparseForm(Form):
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
     """
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
         """Visit examples in this order, one at a time."""
         rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
         state = self._state(hinge, scale)
@@ -442,8 +463,8 @@ def solve_path(
 def _best_factor(form: Form, solution: Solution, largest: float) -> float:
     """Return the factor from 1 to `largest` that is best for the smoothed variables.
 
-    The dual objective along the ray, D(f) = f <loss, mu> - ½ f² ‖w‖², is highest where
-    f is <loss, mu> / ‖w‖².
+    The dual objective along the ray, D(factor) = factor <loss, mu> - ½ factor² ‖w‖², is
+    highest where the factor is <loss, mu> / ‖w‖².
     """
     squared_norm = form.squared_norm()
     peak = np.inf
@@ -460,7 +481,9 @@ class _Ascent:
         self.problem = compiled_problem(problem)
         self.messages: _compiled.Messages | None = None
         if not problem.factors.graph.is_forest:
-            self.messages = _compiled.message_buffers(self.problem.graph)
+            self.messages = _compiled.message_buffers(
+                self.problem.graph, _compiled.TRAINING_TIE
+            )
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
         # <loss, mu> of A itself and of the smoothed A
@@ -507,7 +530,7 @@ class _Ascent:
         form, acceleration = self.form, self.acceleration
         acceleration.advance(kappa, [form.weights, form.intercept, self.loss_term])
         order = rng.permutation(len(self.hinge))
-        form.epoch(order, self.problem, self.hinge, self.messages, acceleration.scale)
+        form._epoch(order, self.problem, self.hinge, self.messages, acceleration.scale)
         latest = _compiled.loss_term(form.dual_coef, self.problem)
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest

@@ -12,7 +12,12 @@ build the package do so first, and a test fails if a stamp is not current.
 """
 
 # ruff: noqa: F401  (these are the names that the layers above use)
-from spanforest._compiled.cells import labelling_score
+from spanforest._compiled.cells import (
+    TIE,
+    TRAINING_TIE,
+    labelling_score,
+    largest_sums,
+)
 from spanforest._compiled.certificates import hinge_rows, loss_term
 from spanforest._compiled.coordinates import expand_rows, squared_norm
 from spanforest._compiled.enumeration import (
@@ -25,9 +30,7 @@ from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
-    TIGHT,
     Messages,
-    least_slack,
     max_product_rows,
     message_buffers,
     tree_reweighted_rows,
@@ -48,4 +51,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: aeb62d0b15728fd3

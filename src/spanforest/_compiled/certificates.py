@@ -1,5 +1,7 @@
 """The numbers of a certificate: margin violations, and the loss term of the dual."""
 
+import numpy as np
+
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
 from spanforest._compiled.decorators import compiled
@@ -20,10 +22,10 @@ def _upper_bound(scores, g, visit, messages):
         bound = forest_max_sum(scores, g, visit.walk, visit.gaining)
     else:
         messages.sent[:] = 0.0
-        score, bound = tree_reweighted(
-            scores, g, CERTIFYING_SWEEPS, messages, visit.gaining
+        _, bound, met = tree_reweighted(
+            scores, g, CERTIFYING_SWEEPS, np.inf, messages, visit.gaining
         )
-        if bound > score and has_few_labellings(g):
+        if not met and has_few_labellings(g):
             bound = exhaustive_max(scores, g, visit.gaining)
     return bound
 
@@ -65,4 +67,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: aeb62d0b15728fd3

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.cells import exceeds
+from spanforest._compiled.cells import TIE, exceeds
 from spanforest._compiled.decorators import compiled, inlined
 
 
@@ -13,14 +13,16 @@ class Walk(NamedTuple):
 
     upward: np.ndarray  # (total number of values,) best score of each subtree
     choices: np.ndarray  # per branch and value of the parent, the child's best value
+    tie: float  # relative; closer scores tie
 
 
 @compiled
-def walk_buffers(g):
+def walk_buffers(g, tie):
     """Return the buffers of a walk up a forest."""
     return Walk(
         upward=np.empty(g.label["n_values"].sum()),
         choices=np.empty(g.branch["n_parent"].sum(), dtype=np.int64),
+        tie=tie,
     )
 
 
@@ -32,7 +34,7 @@ def _walk_up(scores, g, walk):
     Ties go to the lower value: after an exact line search two labellings usually tie,
     and rounding errors must not choose between them.
     """
-    upward, choices = walk.upward, walk.choices
+    upward, choices, tie = walk.upward, walk.choices, walk.tie
     factors, labels, branches = g.factor, g.label, g.branch
     upward[:] = 0.0
     for f in range(g.incident.shape[0] // 2, factors.shape[0]):  # the unary factors
@@ -50,16 +52,16 @@ def _walk_up(scores, g, walk):
             low, high = upward[mine], upward[mine + 1]
             off, on = scores[row] + low, scores[row + step] + high
             upward[theirs] += on if on > off else off
-            choices[first_choice] = exceeds(on, off)
+            choices[first_choice] = exceeds(on, off, tie)
             off, on = scores[other_row] + low, scores[other_row + step] + high
             upward[theirs + 1] += on if on > off else off
-            choices[first_choice + 1] = exceeds(on, off)
+            choices[first_choice + 1] = exceeds(on, off, tie)
             continue
         for a in range(branch["n_parent"]):
             best, choice = scores[row] + upward[mine], 0
             for b in range(1, branch["n_child"]):
                 value = scores[row + b * step] + upward[mine + b]
-                if exceeds(value, best):
+                if exceeds(value, best, tie):
                     best, choice = value, b
             upward[theirs + a] += best
             choices[first_choice + a] = choice
@@ -84,7 +86,7 @@ def forest_max_sum(scores, g, walk, labels):
         start = label[j]["start"]
         choice = 0
         for a in range(1, label[j]["n_values"]):
-            if exceeds(upward[start + a], upward[start + choice]):
+            if exceeds(upward[start + a], upward[start + choice], walk.tie):
                 choice = a
         labels[j] = choice
         total += upward[start + choice]
@@ -97,7 +99,7 @@ def forest_max_sum(scores, g, walk, labels):
 @compiled
 def forest_max_sums(scores, g, labels, best):
     """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
-    walk = walk_buffers(g)
+    walk = walk_buffers(g, TIE)
     for i in range(scores.shape[0]):
         best[i] = forest_max_sum(scores[i], g, walk, labels[i])
 
@@ -138,7 +140,7 @@ def forest_max_marginals(scores, g, marginals):
     One walk up and one down. Shapes: scores (n, n_cells), marginals (n, total number
     of values). Components other than j's enter by their best scores.
     """
-    walk = walk_buffers(g)
+    walk = walk_buffers(g, TIE)
     upward = walk.upward
     downward = np.empty_like(upward)
     for i in range(scores.shape[0]):
@@ -151,4 +153,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: aeb62d0b15728fd3

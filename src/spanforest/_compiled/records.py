@@ -91,6 +91,7 @@ class StoppingRule(NamedTuple):
     max_sweeps: int
     target: float  # stop when the bound is down to this score
     patience: float  # stop when two sweeps close less than this share of the gap
+    meet: float  # a bound that exceeds a score by at most this meets it
 
 
 class Subproblem(NamedTuple):
@@ -116,4 +117,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: aeb62d0b15728fd3

@@ -13,9 +13,10 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import compiled
 from spanforest._compiled.messages import (
-    TIGHT,
+    CLOSE,
     climb,
-    least_slack,
+    close_distance,
+    goes_on,
     reweighted_sweep,
 )
 from spanforest._compiled.records import FactorArrays, Subproblem
@@ -215,7 +216,7 @@ def bound_part(scores, g, stop, messages, labels, caps):
     drops = np.empty(caps.shape[0])
     score, bound, last = -np.inf, np.inf, np.inf
     before = np.inf
-    smallest_slack = least_slack(scores, g)
+    least_distance = close_distance(scores, g)
     caps[:] = np.inf
     n_sweeps = 0
     while n_sweeps < stop.max_sweeps:
@@ -227,14 +228,14 @@ def bound_part(scores, g, stop, messages, labels, caps):
         last = latest
         bound = min(bound, latest)
         value = labelling_score(scores, g, messages.labels)
-        if n_sweeps == 1 or exceeds(value, score):
+        if n_sweeps == 1 or exceeds(value, score, messages.tie):
             score = value
             labels[:] = messages.labels
-        slack = smallest_slack + TIGHT * abs(bound)
+        close = least_distance + CLOSE * abs(bound)
         if bound <= stop.target:
             break
         if not forward:
-            if bound - score <= slack or before - bound <= 10.0 * slack:
+            if not goes_on(before - bound, bound - score, close, stop.meet):
                 break
             if before - bound <= stop.patience * (bound - max(stop.target, score)):
                 break
@@ -244,4 +245,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: aeb62d0b15728fd3

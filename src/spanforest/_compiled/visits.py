@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.cells import FORBIDDEN, NEGLIGIBLE, find_cells, picked_cell
+from spanforest._compiled.cells import (
+    FORBIDDEN,
+    NEGLIGIBLE,
+    TRAINING_TIE,
+    find_cells,
+    picked_cell,
+)
 from spanforest._compiled.coordinates import contract, expand
 from spanforest._compiled.decorators import compiled, inlined
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
@@ -71,7 +77,7 @@ def visit_buffers(g):
         cells=np.empty(n_factors, dtype=np.int64),
         gaining=np.zeros(n_labels, dtype=np.int64),
         losing=np.zeros(n_labels, dtype=np.int64),
-        walk=walk_buffers(g),
+        walk=walk_buffers(g, TRAINING_TIE),
         regions=Regions(
             number=np.empty(n_labels, dtype=np.int64),
             rise=np.empty(n_labels),
@@ -319,7 +325,11 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     for c in range(shift.shape[0]):  # the marginals before, until the last loop
         shift[c] = marginals[c]
     for step in range(problem.max_steps):
-        top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels)
+        top, bound, met = tree_reweighted(
+            scores, g, TRAINING_SWEEPS, np.inf, messages, labels
+        )
+        if met:
+            bound = top
         held, squares = 0.0, 0.0
         for c in range(scores.shape[0]):
             held += scores[c] * marginals[c]
@@ -375,4 +385,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: aeb62d0b15728fd3

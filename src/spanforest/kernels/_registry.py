@@ -259,7 +259,9 @@ class KernelSpec:
     def _call_diagonal(self, kernel: Callable[..., Any], X: Any) -> FloatArray:
         starts = range(0, n_rows_of(X), _CALLABLE_BLOCK)
         blocks = [X[start : start + _CALLABLE_BLOCK] for start in starts]
-        return np.concatenate([self._call(kernel, b, b).diagonal() for b in blocks])
+        return np.concatenate(
+            [self._call(kernel, block, block).diagonal() for block in blocks]
+        )
 
 
 class Scale(NamedTuple):

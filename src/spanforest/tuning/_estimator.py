@@ -322,12 +322,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         )
         Y, coding = read_labels(y, allow_missing=True, missing_label=self.missing_label)
         folds = draw_folds(self.cv, X, Y, coding, template.random_state)
-        for f, (_, test) in enumerate(folds):
+        for number, (_, test) in enumerate(folds):
             if not (Y[test] >= 0).any():
                 raise ValueError(
-                    f"no label is observed in the test examples of fold {f}, so that "
-                    "candidates cannot be compared. Pass a smaller cv, or leave out "
-                    "examples without any label."
+                    f"no label is observed in the test examples of fold {number}, so "
+                    "that candidates cannot be compared. Pass a smaller cv, or leave "
+                    "out examples without any label."
                 )
         return Search(
             grid,
@@ -391,7 +391,9 @@ def draw_folds(
     if not isinstance(cv, Integral):
         labels = coding.to_labels(np.maximum(Y, 0))
         rows = np.arange(len(Y))
-        return [(rows[a], rows[b]) for a, b in check_cv(cv).split(X, labels)]
+        return [
+            (rows[train], rows[test]) for train, test in check_cv(cv).split(X, labels)
+        ]
     if not 2 <= int(cv) <= len(Y):
         raise ValueError(
             f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "

@@ -116,7 +116,11 @@ def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, 
     return {
         "title": f"{count(len(datasets), 'data set')}, {count(len(methods), 'method')}",
         "facts": [*listed, *_facts(runs)],
-        "failures": [(run.settings.protocol, f) for run in runs for f in failures(run)],
+        "failures": [
+            (run.settings.protocol, failure)
+            for run in runs
+            for failure in failures(run)
+        ],
         "data_table": dataset_table(row for run in runs for row in run.folds).layout(),
         "sections": sections,
         "graphs": graphs,
