@@ -52,12 +52,18 @@ Watch = Callable[[int, float], None]  # called with every epoch and its relative
 
 
 class Problem(NamedTuple):
-    """A training problem: labels on a factor graph, a loss, and C."""
+    """A training problem: labels on a factor graph, a loss, C, and weights.
+
+    The slack of example i counts sample_weight[i] times. Its loss of label j counts
+    label_weight[i, j] times; see `losses`. Without them all weights are 1.
+    """
 
     factors: FactorGraph
     loss: FactorLoss
     Y: NDArray[np.int32]  # (n_samples, n_labels) true codes, -1 where not observed
     C: float
+    sample_weight: NDArray[np.float64] | None = None  # (n_samples,) not negative
+    label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels)
 
     @property
     def coordinates(self) -> Coordinates:
@@ -458,6 +464,7 @@ class _Ascent:
     def __init__(self, form: Form, problem: Problem) -> None:
         self.form = form
         self.problem = compiled_problem(problem)
+        self.C, self.sample_weight = problem.C, problem.sample_weight
         self.messages: _compiled.Messages | None = None
         if not problem.factors.graph.is_forest:
             self.messages = _compiled.message_buffers(self.problem.graph)
@@ -523,11 +530,16 @@ class _Ascent:
     def dual_and_gap(self) -> tuple[float, float]:
         """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + C sum of hinges.
 
+        The sum is weighted by the weights of the examples.
+
         Both are exact after `measure_hinge`. After an epoch the gap is an estimate, and
         in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
         """
         squared_norm = self.form.squared_norm()
-        penalty = self.problem.C * self.hinge.sum()
+        hinges = self.hinge
+        if self.sample_weight is not None:
+            hinges = self.sample_weight * hinges
+        penalty = self.C * hinges.sum()
         loss_term = float(self.loss_term)
         gap = squared_norm + penalty - loss_term
         return loss_term - 0.5 * squared_norm, max(gap, 0.0)
@@ -537,13 +549,18 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
     graph, loss = problem.factors.arrays, problem.loss
     worst = np.repeat(loss.joint + loss.first + loss.second, graph.factor["n_cells"])
+    box = np.full(len(problem.Y), float(problem.C))
+    if problem.sample_weight is not None:
+        box *= problem.sample_weight
+    label_weight = problem.label_weight
     return _compiled.ProblemArrays(
         graph=graph,
         layout=problem.coordinates.layout,
         loss=_compiled.LossArrays(worst, loss.joint, loss.first, loss.second),
         Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
         taught=problem.taught,
-        C=float(problem.C),
+        box=box,
+        label_weight=np.zeros((0, 0)) if label_weight is None else label_weight,
         max_steps=STEPS_PER_VISIT,
     )
 

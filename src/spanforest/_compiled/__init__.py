@@ -48,4 +48,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: bcafb0d60c25b765

@@ -6,7 +6,11 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
 from spanforest._compiled.forests import forest_max_sum
 from spanforest._compiled.messages import CERTIFYING_SWEEPS, tree_reweighted
-from spanforest._compiled.visits import add_loss, augment_with_loss, visit_buffers
+from spanforest._compiled.visits import (
+    add_loss_of,
+    augment_with_loss,
+    visit_buffers,
+)
 
 
 @compiled
@@ -59,10 +63,10 @@ def loss_term(dual_coef, problem):
         expand(problem.layout, dual_coef[i], A)
         loss[:] = 0.0
         find_cells(g, problem.Y[i], visit.true_cells)
-        add_loss(loss, g, visit.true_cells, problem.loss)
+        add_loss_of(i, loss, problem, visit.true_cells)
         for c in range(loss.shape[0]):
             total -= loss[c] * A[c]
     return total
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: bcafb0d60c25b765

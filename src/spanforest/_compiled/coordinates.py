@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: bcafb0d60c25b765

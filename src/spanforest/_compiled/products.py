@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: bcafb0d60c25b765

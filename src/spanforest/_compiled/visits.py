@@ -124,6 +124,44 @@ def add_loss(scores, g, true_cells, loss):
             scores[c] -= second[f]
 
 
+@compiled
+def add_weighted_loss(scores, g, true_cells, loss, weight):
+    """Add the loss of every cell, with a weight for each label; see `losses`.
+
+    Shape: weight (n_labels,).
+    """
+    factors = g.factor
+    for f in range(factors.shape[0]):
+        factor, true = factors[f], true_cells[f]
+        start, n_second = factor["offset"], factor["n_second"]
+        at_first = at_second = weight[factor["first"]]
+        if factor["second"] >= 0:
+            at_second = weight[factor["second"]]
+        joint = 0.5 * loss.joint[f] * (at_first + at_second)
+        tilt = 0.5 * loss.joint[f] * (at_first - at_second)
+        first = loss.first[f] * at_first + tilt
+        second = loss.second[f] * at_second - tilt
+        column = (true - start) % n_second
+        row = true - column
+        for c in range(start, start + factor["n_cells"]):
+            if c != true:
+                scores[c] += joint
+            if not row <= c < row + n_second:
+                scores[c] += first
+            if (c - start) % n_second != column:
+                scores[c] += second
+
+
+@inlined
+def add_loss_of(i, scores, problem, true_cells):
+    """Add to the scores of example i the loss of every cell, weighted or not."""
+    if problem.label_weight.shape[0] == 0:
+        add_loss(scores, problem.graph, true_cells, problem.loss)
+    else:
+        weight = problem.label_weight[i]
+        add_weighted_loss(scores, problem.graph, true_cells, problem.loss, weight)
+
+
 @inlined
 def _is_taught(taught, i, f):
     """Return whether example i has all labels of factor f."""
@@ -151,19 +189,22 @@ def augment_with_loss(i, scores, problem, true_cells):
     find_cells(problem.graph, problem.Y[i], true_cells)
     _silence(i, problem, scores, 0.0)
     true_score = _pick(scores, true_cells)
-    add_loss(scores, problem.graph, true_cells, problem.loss)
+    add_loss_of(i, scores, problem, true_cells)
     _silence(i, problem, scores, 0.0)
     return true_score
 
 
 @inlined
-def _load_marginals(dual_row, problem, true_cells, marginals):
-    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros."""
-    expand(problem.layout, dual_row, marginals)
+def _load_marginals(dual_row, box, layout, true_cells, marginals):
+    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros.
+
+    `box` is C times the weight of the example.
+    """
+    expand(layout, dual_row, marginals)
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
     for c in true_cells:
-        marginals[c] += problem.C
+        marginals[c] += box
     largest = 0.0
     for d in range(dual_row.shape[0]):
         largest = max(largest, abs(dual_row[d]))
@@ -194,7 +235,7 @@ def _store_shift(shift, problem, dual_row, change):
 
 
 @inlined
-def _find_regions(g, C, visit):
+def _find_regions(g, box, visit):
     """Find the regions in which the gaining and the losing labelling differ.
 
     Their sums are cleared. The labellings agree about a label that the example lacks:
@@ -206,7 +247,7 @@ def _find_regions(g, C, visit):
     for s in range(roots.shape[0]):
         j = roots[s]
         number[j] = j if gaining[j] != losing[j] else -1
-        rise[j], size[j], room[j] = 0.0, 0.0, C
+        rise[j], size[j], room[j] = 0.0, 0.0, box
     for e in range(branches.shape[0]):
         branch = branches[e]
         j = branch["child"]
@@ -216,7 +257,7 @@ def _find_regions(g, C, visit):
         number[j] = number[branch["parent"]]
         if number[j] < 0:
             number[j] = j
-            rise[j], size[j], room[j] = 0.0, 0.0, C
+            rise[j], size[j], room[j] = 0.0, 0.0, box
 
 
 @inlined
@@ -296,7 +337,7 @@ def _pairwise_steps(i, norm, problem, visit):
             first_top, first_rise = top, rise
         if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
             break
-        _find_regions(g, problem.C, visit)
+        _find_regions(g, problem.box[i], visit)
         _make_moves(_find_moves(i, problem, visit), norm, visit)
         moved = True
     return first_top, moved
@@ -311,7 +352,7 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     one. The gap uses the bound, so it is not too small where a labelling is not
     optimal.
     """
-    g, C = problem.graph, problem.C
+    g, C = problem.graph, problem.box[i]
     scores, marginals, shift = visit.scores, visit.marginals, visit.shift
     labels, cells = visit.gaining, visit.cells
     first_bound, first_rise, moved = 0.0, 0.0, False
@@ -362,9 +403,10 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     """
     scores, true_cells, marginals = visit.scores, visit.true_cells, visit.marginals
     true_score = augment_with_loss(i, scores, problem, true_cells)
-    _load_marginals(state.dual_coef[i], problem, true_cells, marginals)
+    box = problem.box[i]
+    _load_marginals(state.dual_coef[i], box, problem.layout, true_cells, marginals)
     if messages is None:
-        _silence(i, problem, marginals, problem.C)  # any cell may be picked there
+        _silence(i, problem, marginals, box)  # any cell may be picked there
         top, moved = _pairwise_steps(i, norm, problem, visit)
     else:
         _silence(i, problem, marginals, 0.0)
@@ -375,4 +417,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: bcafb0d60c25b765
