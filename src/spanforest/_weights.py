@@ -25,7 +25,7 @@ class Targets(NamedTuple):
     Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
     coding: LabelCoding
     sample_weight: Weights | None  # (n_samples,) positive; None if none was given
-    label_weight: Weights | None  # (n_samples, n_labels) of the loss; None if all are 1
+    label_weight: Weights | None  # (n_samples, n_labels); None if all are 1
     rows: NDArray[np.intp] | None  # the rows that count; None if all do
 
 
@@ -92,8 +92,8 @@ def _read_sample_weight(sample_weight: Any, n_samples: int) -> Weights | None:
         )
     if not weight.any():
         raise ValueError(
-            "sample_weight must be positive for at least one example; all weights are "
-            "0, so there is nothing to learn from."
+            "sample_weight must be positive for at least one example; all of them are "
+            "zero, so there is nothing to learn from."
         )
     return weight
 

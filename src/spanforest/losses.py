@@ -4,14 +4,6 @@ Every loss here is a sum over factors of at most three indicators, so that three
 weights per factor describe it whatever the number of values:
 
     loss_f(y, z) = joint_f [y_f != z_f] + first_f [y_u != z_u] + second_f [y_v != z_v]
-
-If labels have weights c_u and c_v, the three indicators are multiplied by weights: the
-second by c_u, the third by c_v, and the first by the mean weight of the labels that are
-wrong. This is the same as other weights of the factor, in which no mean depends on z:
-
-    joint = joint_f (c_u + c_v) / 2
-    first = first_f c_u + joint_f (c_u - c_v) / 2
-    second = second_f c_v - joint_f (c_u - c_v) / 2
 """
 
 from __future__ import annotations

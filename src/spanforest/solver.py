@@ -54,8 +54,9 @@ Watch = Callable[[int, float], None]  # called with every epoch and its relative
 class Problem(NamedTuple):
     """A training problem: labels on a factor graph, a loss, C, and weights.
 
-    The slack of example i counts sample_weight[i] times. Its loss of label j counts
-    label_weight[i, j] times; see `losses`. Without them all weights are 1.
+    The slack of example i counts sample_weight[i] times. Inside the slack, loss and
+    score of a factor count as often as `factor_weight` says. By default all weights
+    are 1.
     """
 
     factors: FactorGraph
@@ -67,21 +68,41 @@ class Problem(NamedTuple):
 
     @property
     def coordinates(self) -> Coordinates:
-        """Coordinates of A: factors share them if every example has all labels."""
-        return Coordinates.of(self.factors, shared=bool((self.Y >= 0).all()))
+        """Coordinates of A: factors share them if all count the same.
+
+        They do if every example has all labels, and labels have no weights.
+        """
+        shared = self.label_weight is None and bool((self.Y >= 0).all())
+        return Coordinates.of(self.factors, shared=shared)
+
+    @property
+    def factor_weight(self) -> NDArray[np.float64]:
+        """The mean weight of the labels of each factor.
+
+        Shape (n_samples, n_factors), or empty if labels have no weights.
+        """
+        if self.label_weight is None:
+            return np.zeros((0, 0))
+        factor = self.factors.arrays.factor
+        first, second = factor["first"], factor["second"]  # -1 for a unary factor
+        second = np.where(second < 0, first, second)
+        ends = self.label_weight[:, first] + self.label_weight[:, second]
+        return np.ascontiguousarray(ends / 2)
 
     @property
     def taught(self) -> NDArray[np.bool_]:
-        """Whether each example has all labels of each factor.
+        """Whether each example has all labels of each factor, and it counts.
 
-        Shape (n_samples, n_factors), or empty if every label is observed.
+        Shape (n_samples, n_factors), or empty if all do.
         """
-        observed = self.Y >= 0
-        if observed.all():
+        observed, counts = self.Y >= 0, self.factor_weight > 0
+        if observed.all() and counts.all():
             return np.zeros((0, 0), dtype=bool)
         factor = self.factors.arrays.factor
         first, second = factor["first"], factor["second"]  # -1 for a unary factor
         taught = observed[:, first] & (observed[:, second] | (second < 0))
+        if counts.size:
+            taught &= counts
         return np.ascontiguousarray(taught)  # the layout that routines are compiled for
 
 
@@ -552,7 +573,6 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     box = np.full(len(problem.Y), float(problem.C))
     if problem.sample_weight is not None:
         box *= problem.sample_weight
-    label_weight = problem.label_weight
     return _compiled.ProblemArrays(
         graph=graph,
         layout=problem.coordinates.layout,
@@ -560,7 +580,7 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
         Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
         taught=problem.taught,
         box=box,
-        label_weight=np.zeros((0, 0)) if label_weight is None else label_weight,
+        factor_weight=problem.factor_weight,
         max_steps=STEPS_PER_VISIT,
     )
 

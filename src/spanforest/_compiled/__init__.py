@@ -48,4 +48,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: bcafb0d60c25b765
+# stamp: b131289fb730c322

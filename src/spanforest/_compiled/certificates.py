@@ -6,11 +6,7 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
 from spanforest._compiled.forests import forest_max_sum
 from spanforest._compiled.messages import CERTIFYING_SWEEPS, tree_reweighted
-from spanforest._compiled.visits import (
-    add_loss_of,
-    augment_with_loss,
-    visit_buffers,
-)
+from spanforest._compiled.visits import add_loss, augment_with_loss, visit_buffers
 
 
 @compiled
@@ -53,7 +49,8 @@ def hinge_rows(scores, rows, problem, hinge, messages):
 def loss_term(dual_coef, problem):
     """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
 
-    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
+    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>, also
+    where factors have weights.
     """
     g = problem.graph
     visit = visit_buffers(g)
@@ -63,10 +60,10 @@ def loss_term(dual_coef, problem):
         expand(problem.layout, dual_coef[i], A)
         loss[:] = 0.0
         find_cells(g, problem.Y[i], visit.true_cells)
-        add_loss_of(i, loss, problem, visit.true_cells)
+        add_loss(loss, g, visit.true_cells, problem.loss)
         for c in range(loss.shape[0]):
             total -= loss[c] * A[c]
     return total
 
 
-# stamp: bcafb0d60c25b765
+# stamp: b131289fb730c322

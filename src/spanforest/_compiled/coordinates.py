@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: bcafb0d60c25b765
+# stamp: b131289fb730c322

@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: bcafb0d60c25b765
+# stamp: b131289fb730c322

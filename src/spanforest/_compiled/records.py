@@ -40,7 +40,7 @@ class ProblemArrays(NamedTuple):
     """A training problem, and the largest number of steps of a visit.
 
     `taught` is empty if every label of every example is observed. Otherwise Y holds an
-    arbitrary code where a label is not observed. `label_weight` is empty if all are 1.
+    arbitrary code where a label is not observed. `factor_weight` is empty if all are 1.
     """
 
     graph: FactorArrays
@@ -49,7 +49,7 @@ class ProblemArrays(NamedTuple):
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
     box: np.ndarray  # (n_samples,) C times the weight of each example
-    label_weight: np.ndarray  # (n_samples, n_labels) of the loss of each label
+    factor_weight: np.ndarray  # (n_samples, n_factors) how often a factor counts
     max_steps: int
 
 
@@ -117,4 +117,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: bcafb0d60c25b765
+# stamp: b131289fb730c322

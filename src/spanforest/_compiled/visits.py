@@ -28,7 +28,7 @@ class Regions(NamedTuple):
 
     number: np.ndarray  # (n_labels,) region of a label, -1 where they agree
     rise: np.ndarray  # by how much moving a unit of mass raises the score
-    size: np.ndarray  # number of moves
+    size: np.ndarray  # number of moves, weighted by the squares of factor weights
     room: np.ndarray  # the most mass that can move
 
 
@@ -38,6 +38,7 @@ class Moves(NamedTuple):
     source: np.ndarray
     target: np.ndarray
     region: np.ndarray
+    bend: np.ndarray  # squared weight of the factor
 
 
 class Visit(NamedTuple):
@@ -82,6 +83,7 @@ def visit_buffers(g):
             source=np.empty(n_factors, dtype=np.int64),
             target=np.empty(n_factors, dtype=np.int64),
             region=np.empty(n_factors, dtype=np.int64),
+            bend=np.empty(n_factors),
         ),
     )
 
@@ -124,44 +126,6 @@ def add_loss(scores, g, true_cells, loss):
             scores[c] -= second[f]
 
 
-@compiled
-def add_weighted_loss(scores, g, true_cells, loss, weight):
-    """Add the loss of every cell, with a weight for each label; see `losses`.
-
-    Shape: weight (n_labels,).
-    """
-    factors = g.factor
-    for f in range(factors.shape[0]):
-        factor, true = factors[f], true_cells[f]
-        start, n_second = factor["offset"], factor["n_second"]
-        at_first = at_second = weight[factor["first"]]
-        if factor["second"] >= 0:
-            at_second = weight[factor["second"]]
-        joint = 0.5 * loss.joint[f] * (at_first + at_second)
-        tilt = 0.5 * loss.joint[f] * (at_first - at_second)
-        first = loss.first[f] * at_first + tilt
-        second = loss.second[f] * at_second - tilt
-        column = (true - start) % n_second
-        row = true - column
-        for c in range(start, start + factor["n_cells"]):
-            if c != true:
-                scores[c] += joint
-            if not row <= c < row + n_second:
-                scores[c] += first
-            if (c - start) % n_second != column:
-                scores[c] += second
-
-
-@inlined
-def add_loss_of(i, scores, problem, true_cells):
-    """Add to the scores of example i the loss of every cell, weighted or not."""
-    if problem.label_weight.shape[0] == 0:
-        add_loss(scores, problem.graph, true_cells, problem.loss)
-    else:
-        weight = problem.label_weight[i]
-        add_weighted_loss(scores, problem.graph, true_cells, problem.loss, weight)
-
-
 @inlined
 def _is_taught(taught, i, f):
     """Return whether example i has all labels of factor f."""
@@ -180,34 +144,61 @@ def _silence(i, problem, values, filler):
 
 
 @inlined
+def _weight_of(weights, i, f):
+    """Return how often factor f of example i counts."""
+    return 1.0 if weights.shape[0] == 0 else weights[i, f]
+
+
+@inlined
+def _weigh(i, problem, values):
+    """Multiply the cells of every factor by how often it counts for example i."""
+    weights, factors = problem.factor_weight, problem.graph.factor
+    for f in range(weights.shape[1]):
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            values[c] *= weights[i, f]
+
+
+@inlined
 def augment_with_loss(i, scores, problem, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
     A factor that it does not teach has neither score nor loss, as if it were absent.
-    There `true_cells` holds an arbitrary cell.
+    There `true_cells` holds an arbitrary cell. Score and loss of the other factors are
+    multiplied by how often they count.
     """
     find_cells(problem.graph, problem.Y[i], true_cells)
     _silence(i, problem, scores, 0.0)
     true_score = _pick(scores, true_cells)
-    add_loss_of(i, scores, problem, true_cells)
+    add_loss(scores, problem.graph, true_cells, problem.loss)
     _silence(i, problem, scores, 0.0)
+    if problem.factor_weight.shape[0] > 0:
+        _weigh(i, problem, scores)
+        true_score = _pick(scores, true_cells)  # the loss is 0 there
     return true_score
 
 
 @inlined
-def _load_marginals(dual_row, box, layout, true_cells, marginals):
+def _load_marginals(i, dual_row, problem, true_cells, marginals):
     """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros.
 
-    `box` is C times the weight of the example.
+    C is multiplied by the weight of the example. A is divided by those of the factors.
     """
-    expand(layout, dual_row, marginals)
+    weights, factors = problem.factor_weight, problem.graph.factor
+    expand(problem.layout, dual_row, marginals)
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
-    for c in true_cells:
-        marginals[c] += box
     largest = 0.0
     for d in range(dual_row.shape[0]):
         largest = max(largest, abs(dual_row[d]))
+    for f in range(weights.shape[1]):
+        if weights[i, f] > 0.0:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                marginals[c] /= weights[i, f]
+                largest = max(largest, abs(marginals[c]))
+    for c in true_cells:
+        marginals[c] += problem.box[i]
     for c in range(marginals.shape[0]):
         if marginals[c] < EMPTY * largest:
             marginals[c] = 0.0
@@ -282,9 +273,11 @@ def _find_moves(i, problem, visit):
         source, target = picked_cell(factor, losing), picked_cell(factor, gaining)
         moves.source[n_moves], moves.target[n_moves] = source, target
         moves.region[n_moves] = j
+        weight = _weight_of(problem.factor_weight, i, f)
+        moves.bend[n_moves] = weight * weight
         n_moves += 1
         rise[j] += scores[target] - scores[source]
-        size[j] += 1.0
+        size[j] += weight * weight
         room[j] = min(room[j], marginals[source])
     return n_moves
 
@@ -302,8 +295,9 @@ def _make_moves(n_moves, norm, visit):
         length = room[j] if gain >= room[j] * bend else gain / bend
         shift[targets[m]] += length
         shift[sources[m]] -= length
-        scores[targets[m]] -= length * norm
-        scores[sources[m]] += length * norm
+        drop = length * norm * visit.moves.bend[m]
+        scores[targets[m]] -= drop
+        scores[sources[m]] += drop
         marginals[targets[m]] += length
         marginals[sources[m]] -= length
         if marginals[sources[m]] < EMPTY * length:
@@ -355,6 +349,10 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     g, C = problem.graph, problem.box[i]
     scores, marginals, shift = visit.scores, visit.marginals, visit.shift
     labels, cells = visit.gaining, visit.cells
+    bends = visit.masked  # (n_cells,) squared weights of the factors
+    bends[:] = 1.0
+    _weigh(i, problem, bends)
+    _weigh(i, problem, bends)
     first_bound, first_rise, moved = 0.0, 0.0, False
     messages.sent[:] = 0.0
     for c in range(shift.shape[0]):  # the marginals before, until the last loop
@@ -364,7 +362,7 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
         held, squares = 0.0, 0.0
         for c in range(scores.shape[0]):
             held += scores[c] * marginals[c]
-            squares += marginals[c] * marginals[c]
+            squares += marginals[c] * marginals[c] * bends[c]
         rise = C * top - held
         if step == 0:
             first_bound, first_rise = bound, rise
@@ -377,15 +375,15 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
                 cells[n_taught] = cells[f]
                 n_taught += 1
         for c in cells[:n_taught]:
-            squares += C * (C - 2.0 * marginals[c])
+            squares += C * (C - 2.0 * marginals[c]) * bends[c]
         bend = norm * squares
         length = 1.0 if rise >= bend else rise / bend
         moved = True
         for c in range(scores.shape[0]):
-            scores[c] += length * norm * marginals[c]
+            scores[c] += length * norm * marginals[c] * bends[c]
             marginals[c] *= 1.0 - length
         for c in cells[:n_taught]:
-            scores[c] -= length * norm * C
+            scores[c] -= length * norm * C * bends[c]
             marginals[c] += length * C
     for c in range(shift.shape[0]):
         shift[c] = marginals[c] - shift[c]
@@ -403,18 +401,18 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     """
     scores, true_cells, marginals = visit.scores, visit.true_cells, visit.marginals
     true_score = augment_with_loss(i, scores, problem, true_cells)
-    box = problem.box[i]
-    _load_marginals(state.dual_coef[i], box, problem.layout, true_cells, marginals)
+    _load_marginals(i, state.dual_coef[i], problem, true_cells, marginals)
     if messages is None:
-        _silence(i, problem, marginals, box)  # any cell may be picked there
+        _silence(i, problem, marginals, problem.box[i])  # any cell may be picked there
         top, moved = _pairwise_steps(i, norm, problem, visit)
     else:
         _silence(i, problem, marginals, 0.0)
         top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
     state.hinge[i] = max(top - true_score, 0.0)
     if moved:
+        _weigh(i, problem, visit.shift)
         _store_shift(visit.shift, problem, state.dual_coef[i], change)
     return moved
 
 
-# stamp: bcafb0d60c25b765
+# stamp: b131289fb730c322
