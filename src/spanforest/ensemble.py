@@ -73,8 +73,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
     class_weight : None, "balanced", dict or list of dict, optional
-        How much wrong labels count in the loss, by their true value: see
-        `MMCRFClassifier`.
+        How much a label counts in training, by its true value: see `MMCRFClassifier`.
     random_state : int, RandomState, Generator or None
         Draws the graphs and the order of the examples.
     verbose : int, default=0

@@ -70,11 +70,12 @@ class MMCRFClassifier(GraphClassifier):
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
     class_weight : None, "balanced", dict or list of dict, optional
-        How much wrong labels count in the loss, by their true value. A dict maps values
-        to weights, for all labels; a list has a dict for every label; other values have
-        weight 1. "balanced" gives value v of label j the weight n / (n_values * n_v): n
-        examples have the label, n_v of them have the value. A wrong edge counts the
-        mean weight of its wrong labels.
+        How much a label counts in training, by its true value. A dict maps values to
+        weights, for all labels. A list has a dict for every label. Values that are not
+        named have weight 1. "balanced" gives value v of label j the weight
+        n / (n_values * n_v): n examples have the label, n_v of them with this value,
+        both counted by `sample_weight`. An edge counts as often as the mean weight of
+        its two labels.
     random_state : int, RandomState, Generator or None
         Draws the graph and the order of the examples.
     verbose : int, default=0
