@@ -58,6 +58,7 @@ def test_train_and_predict_do_what_the_library_does(ok, folder):
         (("--normalize",), {"normalize_kernel": True}),
         (("--C", "0.1", "--loss", "hamming"), {"C": 0.1, "loss": "hamming"}),
         (("--graph", "recursive_tree"), {"graph": "recursive_tree"}),
+        (("--class-weight", "balanced"), {"class_weight": "balanced"}),
         (("--tol", "0.2", "--max-iter", "50"), {"tol": 0.2, "max_iter": 50}),
         (("--aggregation", "amm", "--jobs", "2"), {"aggregation": "amm"}),
     ],

@@ -48,7 +48,12 @@ def not_expected(estimator):
     if not estimator.probability:
         return {}
     reason = "the labels of the best label set need not be the most probable ones"
-    return {"check_classifier_multioutput": reason}
+    folds = "probabilities are fitted on random folds, and other rows have other folds"
+    return {
+        "check_classifier_multioutput": reason,
+        "check_sample_weight_equivalence_on_dense_data": folds,
+        "check_sample_weight_equivalence_on_sparse_data": folds,
+    }
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -67,6 +72,9 @@ def not_expected(estimator):
     expected_failed_checks=not_expected,
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
+    if "sample_weight_equivalence" in str(check):
+        # the check compares decisions to seven digits: training must go on for longer
+        estimator.set_params(tol=1e-9, max_iter=5000)
     check(estimator)
 
 

@@ -75,7 +75,9 @@ def calibrate(
     for fold, fold_margins in enumerate(folds):
         for j, unit in enumerate(few.margin_units):
             margins[j][fold_of == fold] = fold_margins[j] / unit
-    calibration = fit_calibration(margins, data.Y, biases=len(n_values) > 1)
+    calibration = fit_calibration(
+        margins, data.Y, biases=len(n_values) > 1, sample_weight=data.sample_weight
+    )
     return calibration.for_margins_of(members.margin_units)
 
 

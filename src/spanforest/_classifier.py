@@ -19,6 +19,7 @@ from spanforest._inputs import Input, input_for, kind_of_input
 from spanforest._labels import LabelCoding, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
+from spanforest._weights import Targets, read_targets
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
@@ -213,31 +214,32 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             X.sum_duplicates()
         return X
 
-    def _begin_fit(self, X: Any, y: Any) -> TrainingSet:
-        """Forget the last fit, check X and y, and return the training set.
+    def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Check labels and weights against examples that were checked."""
+        return read_targets(
+            X.shape[0], y, sample_weight, self.class_weight, self.missing_label
+        )
 
-        The attributes that describe the data are set. The kernel matrix is computed
-        here.
+    def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
+        """Forget the last fit, check the data, and return the training set.
+
+        Examples of weight 0 are left out. The attributes that describe the data are
+        set. The kernel matrix is computed here.
         """
         for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
         self._input = input_for(self._kernel_spec, self.normalize_kernel)
         X = self._read_examples(X, reset=True)
-        Y, self._coding = read_labels(
-            y, allow_missing=True, missing_label=self.missing_label
-        )
-        if X.shape[0] != len(Y):
-            raise ValueError(
-                f"X and y must have one row per example each; got {X.shape[0]} rows "
-                f"in X and {len(Y)} in y. Pass the labels of exactly these examples."
-            )
+        Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
+        if rows is not None:
+            X = self._input.select(X, rows)
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
-        basis = self._input.fit(X, Y)
+        basis = self._input.fit(X, Y, weights[0])
         for name, value in self._input.attributes.items():
             setattr(self, name, value)
-        return TrainingSet(basis, Y, self.label_names_)
+        return TrainingSet(basis, Y, self.label_names_, *weights)
 
     def _read_new_examples(self, X: Any) -> Any:
         if self._input.is_pairwise and np.ndim(X) == 2:

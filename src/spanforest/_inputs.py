@@ -128,7 +128,7 @@ class Input(ABC):
         self.normalize = normalize
 
     @abstractmethod
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> Basis:
+    def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Basis:
         """Learn from the training examples and return their basis.
 
         Parameters
@@ -137,7 +137,13 @@ class Input(ABC):
             The examples, checked by scikit-learn.
         Y : ndarray of shape (n_samples, n_labels)
             Codes of their labels, -1 where not observed; for kernels that are fitted.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Weights of the examples, all positive.
         """
+
+    def select(self, X: Any, rows: Indices) -> Any:
+        """Return the training examples that count, before `fit` sees them."""
+        return X[rows]
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -154,7 +160,7 @@ class LinearInput(Input):
 
     weights_name = "coef_"
 
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> Features:
+    def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
         """Check the features, and scale them if that is asked for."""
         self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
         return Features(self.rows(X))
@@ -175,10 +181,12 @@ class KernelInput(Input):
         """The attributes that the estimator shows to users after `fit`."""
         return {**super().attributes, "X_fit_": self.X_fit}
 
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
+    def fit(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> KernelMatrix:
         """Keep the examples, derive the kernel's scale, and compute the matrix."""
         check_size(X)
-        self.spec = self.spec.with_gamma(X)
+        self.spec = self.spec.with_gamma(X, sample_weight)
         self.X_fit = X.copy()  # or predictions would change with the caller's array
         K = self.rows(self.X_fit)
         if self.spec.is_callable:
@@ -202,11 +210,19 @@ class PrecomputedInput(Input):
     """A kernel matrix that is given in place of features."""
 
     is_pairwise = True
+    columns: Indices | None = None  # the training examples that count; None if all do
 
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
+    def select(self, X: Any, rows: Indices) -> Any:
+        """Return the kernel values of the training examples that count."""
+        self.columns = rows
+        return X[np.ix_(rows, rows)]
+
+    def fit(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> KernelMatrix:
         """Check the matrix."""
         self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
-        K = check_kernel_matrix(self.rows(X))
+        K = check_kernel_matrix(self.spec.matrix(X))
         # `predict` never sees k(x, x) of new examples
         if self.normalize and not np.allclose(K.diagonal(), 1.0, atol=1e-5):
             raise ValueError(
@@ -218,8 +234,9 @@ class PrecomputedInput(Input):
         return KernelMatrix(np.ascontiguousarray(K))
 
     def rows(self, X: Any) -> NDArray[np.floating]:
-        """Return the kernel values as they are given."""
-        return self.spec.matrix(X)
+        """Return the kernel values with the training examples that count."""
+        K = self.spec.matrix(X)
+        return K if self.columns is None else K[:, self.columns]
 
 
 def kind_of_input(kernel: Any) -> type[Input]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,31 @@ class LabelCoding:
         for j, values in enumerate(self.classes):
             labels[:, j] = values[codes[:, j]]
         return labels[:, 0] if self.is_vector else labels
+
+    def restricted_to(
+        self, codes: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], LabelCoding]:
+        """Return codes for the values that occur in `codes`, and their coding.
+
+        Examples
+        --------
+        >>> codes, coding = read_labels([["a"], ["b"], ["c"]])
+        >>> codes, coding = coding.restricted_to(codes[[0, 2]])
+        >>> codes.tolist(), coding.classes[0].tolist()
+        ([[0], [1]], ['a', 'c'])
+        """
+        classes, codes = [], codes.copy()
+        for j, (column, values) in enumerate(zip(codes.T, self.classes, strict=True)):
+            observed = column >= 0
+            if not observed.any():
+                name = j if self.names is None else self.names[j]
+                raise ValueError(
+                    "every label must be observed for at least one example of positive "
+                    f"weight; label {name} never is. Leave it out of Y."
+                )
+            kept, column[observed] = np.unique(column[observed], return_inverse=True)
+            classes.append(values[kept])
+        return codes, replace(self, classes=classes, dtype=_common_type(classes))
 
 
 def read_labels(

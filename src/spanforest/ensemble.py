@@ -72,6 +72,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
+    class_weight : None, "balanced", dict or list of dict, optional
+        How much a label counts in training, by its true value: see `MMCRFClassifier`.
     random_state : int, RandomState, Generator or None
         Draws the graphs and the order of the examples.
     verbose : int, default=0
@@ -146,6 +148,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         tol=1e-2,
         max_iter=100,
         missing_label=None,
+        class_weight=None,
         random_state=None,
         verbose=0,
         n_jobs=None,
@@ -166,12 +169,13 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.missing_label = missing_label
+        self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.probability = probability
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all members.
 
         Parameters
@@ -181,6 +185,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
             None and masked entries are labels that were not observed.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each example counts: its C is multiplied by its weight. Weight 2 is
+            the same as the example twice, weight 0 as leaving it out.
 
         Returns
         -------
@@ -188,7 +195,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             The fitted ensemble.
         """
         plan = self._plan()
-        models = self._learn(self._begin_fit(X, y), plan)
+        models = self._learn(self._begin_fit(X, y, sample_weight), plan)
         warn_of_shortfall(models, plan.settings)
         return self
 

@@ -69,6 +69,13 @@ class MMCRFClassifier(GraphClassifier):
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
+    class_weight : None, "balanced", dict or list of dict, optional
+        How much a label counts in training, by its true value. A dict maps values to
+        weights, for all labels. A list has a dict for every label. Values that are not
+        named have weight 1. "balanced" gives value v of label j the weight
+        n / (n_values * n_v): n examples have the label, n_v of them with this value,
+        both counted by `sample_weight`. An edge counts as often as the mean weight of
+        its two labels.
     random_state : int, RandomState, Generator or None
         Draws the graph and the order of the examples.
     verbose : int, default=0
@@ -157,6 +164,7 @@ class MMCRFClassifier(GraphClassifier):
         tol=1e-2,
         max_iter=100,
         missing_label=None,
+        class_weight=None,
         random_state=None,
         verbose=0,
         probability=False,
@@ -174,11 +182,12 @@ class MMCRFClassifier(GraphClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.missing_label = missing_label
+        self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
         self.probability = probability
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples and their labels.
 
         Parameters
@@ -188,6 +197,9 @@ class MMCRFClassifier(GraphClassifier):
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
             None and masked entries are labels that were not observed.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each example counts: its C is multiplied by its weight. Weight 2 is
+            the same as the example twice, weight 0 as leaving it out.
 
         Returns
         -------
@@ -195,7 +207,7 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        data = self._begin_fit(X, y)
+        data = self._begin_fit(X, y, sample_weight)
         root = seed_sequence(self.random_state)
         draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:

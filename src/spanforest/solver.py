@@ -52,30 +52,57 @@ Watch = Callable[[int, float], None]  # called with every epoch and its relative
 
 
 class Problem(NamedTuple):
-    """A training problem: labels on a factor graph, a loss, and C."""
+    """A training problem: labels on a factor graph, a loss, C, and weights.
+
+    The slack of example i counts sample_weight[i] times. Inside the slack, loss and
+    score of a factor count as often as `factor_weight` says. By default all weights
+    are 1.
+    """
 
     factors: FactorGraph
     loss: FactorLoss
     Y: NDArray[np.int32]  # (n_samples, n_labels) true codes, -1 where not observed
     C: float
+    sample_weight: NDArray[np.float64] | None = None  # (n_samples,) not negative
+    label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels)
 
     @property
     def coordinates(self) -> Coordinates:
-        """Coordinates of A: factors share them if every example has all labels."""
-        return Coordinates.of(self.factors, shared=bool((self.Y >= 0).all()))
+        """Coordinates of A: factors share them if all count the same.
+
+        They do if every example has all labels, and labels have no weights.
+        """
+        shared = self.label_weight is None and bool((self.Y >= 0).all())
+        return Coordinates.of(self.factors, shared=shared)
+
+    @property
+    def factor_weight(self) -> NDArray[np.float64]:
+        """The mean weight of the labels of each factor.
+
+        Shape (n_samples, n_factors), or empty if labels have no weights.
+        """
+        if self.label_weight is None:
+            return np.zeros((0, 0))
+        factor = self.factors.arrays.factor
+        first, second = factor["first"], factor["second"]  # -1 for a unary factor
+        second = np.where(second < 0, first, second)
+        ends = self.label_weight[:, first] + self.label_weight[:, second]
+        return np.ascontiguousarray(ends / 2)
 
     @property
     def taught(self) -> NDArray[np.bool_]:
-        """Whether each example has all labels of each factor.
+        """Whether each example has all labels of each factor, and it counts.
 
-        Shape (n_samples, n_factors), or empty if every label is observed.
+        Shape (n_samples, n_factors), or empty if all do.
         """
-        observed = self.Y >= 0
-        if observed.all():
+        observed, counts = self.Y >= 0, self.factor_weight > 0
+        if observed.all() and counts.all():
             return np.zeros((0, 0), dtype=bool)
         factor = self.factors.arrays.factor
         first, second = factor["first"], factor["second"]  # -1 for a unary factor
         taught = observed[:, first] & (observed[:, second] | (second < 0))
+        if counts.size:
+            taught &= counts
         return np.ascontiguousarray(taught)  # the layout that routines are compiled for
 
 
@@ -479,6 +506,7 @@ class _Ascent:
     def __init__(self, form: Form, problem: Problem) -> None:
         self.form = form
         self.problem = compiled_problem(problem)
+        self.C, self.sample_weight = problem.C, problem.sample_weight
         self.messages: _compiled.Messages | None = None
         if not problem.factors.graph.is_forest:
             self.messages = _compiled.message_buffers(
@@ -546,11 +574,16 @@ class _Ascent:
     def dual_and_gap(self) -> tuple[float, float]:
         """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + C sum of hinges.
 
+        The sum is weighted by the weights of the examples.
+
         Both are exact after `measure_hinge`. After an epoch the gap is an estimate, and
         in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
         """
         squared_norm = self.form.squared_norm()
-        penalty = self.problem.C * self.hinge.sum()
+        hinges = self.hinge
+        if self.sample_weight is not None:
+            hinges = self.sample_weight * hinges
+        penalty = self.C * hinges.sum()
         loss_term = float(self.loss_term)
         gap = squared_norm + penalty - loss_term
         return loss_term - 0.5 * squared_norm, max(gap, 0.0)
@@ -560,13 +593,17 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
     graph, loss = problem.factors.arrays, problem.loss
     worst = np.repeat(loss.joint + loss.first + loss.second, graph.factor["n_cells"])
+    box = np.full(len(problem.Y), float(problem.C))
+    if problem.sample_weight is not None:
+        box *= problem.sample_weight
     return _compiled.ProblemArrays(
         graph=graph,
         layout=problem.coordinates.layout,
         loss=_compiled.LossArrays(worst, loss.joint, loss.first, loss.second),
         Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
         taught=problem.taught,
-        C=float(problem.C),
+        box=box,
+        factor_weight=problem.factor_weight,
         max_steps=STEPS_PER_VISIT,
     )
 

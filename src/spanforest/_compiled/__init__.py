@@ -51,4 +51,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -83,4 +83,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -51,7 +51,8 @@ def hinge_rows(scores, rows, problem, hinge, messages):
 def loss_term(dual_coef, problem):
     """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
 
-    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
+    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>, also
+    where factors have weights.
     """
     g = problem.graph
     visit = visit_buffers(g)
@@ -67,4 +68,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -153,4 +153,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -191,4 +191,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -156,4 +156,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

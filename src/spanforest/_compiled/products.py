@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -40,7 +40,7 @@ class ProblemArrays(NamedTuple):
     """A training problem, and the largest number of steps of a visit.
 
     `taught` is empty if every label of every example is observed. Otherwise Y holds an
-    arbitrary code where a label is not observed.
+    arbitrary code where a label is not observed. `factor_weight` is empty if all are 1.
     """
 
     graph: FactorArrays
@@ -48,7 +48,8 @@ class ProblemArrays(NamedTuple):
     loss: LossArrays
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
-    C: float
+    box: np.ndarray  # (n_samples,) C times the weight of each example
+    factor_weight: np.ndarray  # (n_samples, n_factors) how often a factor counts
     max_steps: int
 
 
@@ -117,4 +118,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

@@ -245,4 +245,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

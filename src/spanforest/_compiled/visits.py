@@ -34,7 +34,7 @@ class Regions(NamedTuple):
 
     number: np.ndarray  # (n_labels,) region of a label, -1 where they agree
     rise: np.ndarray  # by how much moving a unit of mass raises the score
-    size: np.ndarray  # number of moves
+    size: np.ndarray  # number of moves, weighted by the squares of factor weights
     room: np.ndarray  # the most mass that can move
 
 
@@ -44,6 +44,7 @@ class Moves(NamedTuple):
     source: np.ndarray
     target: np.ndarray
     region: np.ndarray
+    bend: np.ndarray  # squared weight of the factor
 
 
 class Visit(NamedTuple):
@@ -88,6 +89,7 @@ def visit_buffers(g):
             source=np.empty(n_factors, dtype=np.int64),
             target=np.empty(n_factors, dtype=np.int64),
             region=np.empty(n_factors, dtype=np.int64),
+            bend=np.empty(n_factors),
         ),
     )
 
@@ -148,31 +150,61 @@ def _silence(i, problem, values, filler):
 
 
 @inlined
+def _weight_of(weights, i, f):
+    """Return how often factor f of example i counts."""
+    return 1.0 if weights.shape[0] == 0 else weights[i, f]
+
+
+@inlined
+def _weigh(i, problem, values):
+    """Multiply the cells of every factor by how often it counts for example i."""
+    weights, factors = problem.factor_weight, problem.graph.factor
+    for f in range(weights.shape[1]):
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            values[c] *= weights[i, f]
+
+
+@inlined
 def augment_with_loss(i, scores, problem, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
     A factor that it does not teach has neither score nor loss, as if it were absent.
-    There `true_cells` holds an arbitrary cell.
+    There `true_cells` holds an arbitrary cell. Score and loss of the other factors are
+    multiplied by how often they count.
     """
     find_cells(problem.graph, problem.Y[i], true_cells)
     _silence(i, problem, scores, 0.0)
     true_score = _pick(scores, true_cells)
     add_loss(scores, problem.graph, true_cells, problem.loss)
     _silence(i, problem, scores, 0.0)
+    if problem.factor_weight.shape[0] > 0:
+        _weigh(i, problem, scores)
+        true_score = _pick(scores, true_cells)  # the loss is 0 there
     return true_score
 
 
 @inlined
-def _load_marginals(dual_row, problem, true_cells, marginals):
-    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros."""
+def _load_marginals(i, dual_row, problem, true_cells, marginals):
+    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros.
+
+    C is multiplied by the weight of the example. A is divided by those of the factors.
+    """
+    weights, factors = problem.factor_weight, problem.graph.factor
     expand(problem.layout, dual_row, marginals)
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
-    for c in true_cells:
-        marginals[c] += problem.C
     largest = 0.0
     for d in range(dual_row.shape[0]):
         largest = max(largest, abs(dual_row[d]))
+    for f in range(weights.shape[1]):
+        if weights[i, f] > 0.0:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                marginals[c] /= weights[i, f]
+                largest = max(largest, abs(marginals[c]))
+    for c in true_cells:
+        marginals[c] += problem.box[i]
     for c in range(marginals.shape[0]):
         if marginals[c] < EMPTY * largest:
             marginals[c] = 0.0
@@ -200,7 +232,7 @@ def _store_shift(shift, problem, dual_row, change):
 
 
 @inlined
-def _find_regions(g, C, visit):
+def _find_regions(g, box, visit):
     """Find the regions in which the gaining and the losing labelling differ.
 
     Their sums are cleared. The labellings agree about a label that the example lacks:
@@ -212,7 +244,7 @@ def _find_regions(g, C, visit):
     for s in range(roots.shape[0]):
         j = roots[s]
         number[j] = j if gaining[j] != losing[j] else -1
-        rise[j], size[j], room[j] = 0.0, 0.0, C
+        rise[j], size[j], room[j] = 0.0, 0.0, box
     for e in range(branches.shape[0]):
         branch = branches[e]
         j = branch["child"]
@@ -222,7 +254,7 @@ def _find_regions(g, C, visit):
         number[j] = number[branch["parent"]]
         if number[j] < 0:
             number[j] = j
-            rise[j], size[j], room[j] = 0.0, 0.0, C
+            rise[j], size[j], room[j] = 0.0, 0.0, box
 
 
 @inlined
@@ -247,9 +279,11 @@ def _find_moves(i, problem, visit):
         source, target = picked_cell(factor, losing), picked_cell(factor, gaining)
         moves.source[n_moves], moves.target[n_moves] = source, target
         moves.region[n_moves] = j
+        weight = _weight_of(problem.factor_weight, i, f)
+        moves.bend[n_moves] = weight * weight
         n_moves += 1
         rise[j] += scores[target] - scores[source]
-        size[j] += 1.0
+        size[j] += weight * weight
         room[j] = min(room[j], marginals[source])
     return n_moves
 
@@ -267,8 +301,9 @@ def _make_moves(n_moves, norm, visit):
         length = room[j] if gain >= room[j] * bend else gain / bend
         shift[targets[m]] += length
         shift[sources[m]] -= length
-        scores[targets[m]] -= length * norm
-        scores[sources[m]] += length * norm
+        drop = length * norm * visit.moves.bend[m]
+        scores[targets[m]] -= drop
+        scores[sources[m]] += drop
         marginals[targets[m]] += length
         marginals[sources[m]] -= length
         if marginals[sources[m]] < EMPTY * length:
@@ -302,7 +337,7 @@ def _pairwise_steps(i, norm, problem, visit):
             first_top, first_rise = top, rise
         if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
             break
-        _find_regions(g, problem.C, visit)
+        _find_regions(g, problem.box[i], visit)
         _make_moves(_find_moves(i, problem, visit), norm, visit)
         moved = True
     return first_top, moved
@@ -317,9 +352,13 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     one. The gap uses the bound, so it is not too small where a labelling is not
     optimal.
     """
-    g, C = problem.graph, problem.C
+    g, C = problem.graph, problem.box[i]
     scores, marginals, shift = visit.scores, visit.marginals, visit.shift
     labels, cells = visit.gaining, visit.cells
+    bends = visit.masked  # (n_cells,) squared weights of the factors
+    bends[:] = 1.0
+    _weigh(i, problem, bends)
+    _weigh(i, problem, bends)
     first_bound, first_rise, moved = 0.0, 0.0, False
     messages.sent[:] = 0.0
     for c in range(shift.shape[0]):  # the marginals before, until the last loop
@@ -333,7 +372,7 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
         held, squares = 0.0, 0.0
         for c in range(scores.shape[0]):
             held += scores[c] * marginals[c]
-            squares += marginals[c] * marginals[c]
+            squares += marginals[c] * marginals[c] * bends[c]
         rise = C * top - held
         if step == 0:
             first_bound, first_rise = bound, rise
@@ -346,15 +385,15 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
                 cells[n_taught] = cells[f]
                 n_taught += 1
         for c in cells[:n_taught]:
-            squares += C * (C - 2.0 * marginals[c])
+            squares += C * (C - 2.0 * marginals[c]) * bends[c]
         bend = norm * squares
         length = 1.0 if rise >= bend else rise / bend
         moved = True
         for c in range(scores.shape[0]):
-            scores[c] += length * norm * marginals[c]
+            scores[c] += length * norm * marginals[c] * bends[c]
             marginals[c] *= 1.0 - length
         for c in cells[:n_taught]:
-            scores[c] -= length * norm * C
+            scores[c] -= length * norm * C * bends[c]
             marginals[c] += length * C
     for c in range(shift.shape[0]):
         shift[c] = marginals[c] - shift[c]
@@ -372,17 +411,18 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     """
     scores, true_cells, marginals = visit.scores, visit.true_cells, visit.marginals
     true_score = augment_with_loss(i, scores, problem, true_cells)
-    _load_marginals(state.dual_coef[i], problem, true_cells, marginals)
+    _load_marginals(i, state.dual_coef[i], problem, true_cells, marginals)
     if messages is None:
-        _silence(i, problem, marginals, problem.C)  # any cell may be picked there
+        _silence(i, problem, marginals, problem.box[i])  # any cell may be picked there
         top, moved = _pairwise_steps(i, norm, problem, visit)
     else:
         _silence(i, problem, marginals, 0.0)
         top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
     state.hinge[i] = max(top - true_score, 0.0)
     if moved:
+        _weigh(i, problem, visit.shift)
         _store_shift(visit.shift, problem, state.dual_coef[i], change)
     return moved
 
 
-# stamp: aeb62d0b15728fd3
+# stamp: 2f35c10293981952

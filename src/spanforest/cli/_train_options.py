@@ -34,6 +34,12 @@ class Loss(StrEnum):
     hamming = "hamming"
 
 
+class ClassWeight(StrEnum):
+    """How much wrong labels count in training."""
+
+    balanced = "balanced"
+
+
 class Scaling(StrEnum):
     """How the features are scaled."""
 
@@ -129,6 +135,15 @@ GraphOption = Annotated[
 ]
 LossOption = Annotated[
     Loss, typer.Option(help="Count wrong edges, as in the paper, or wrong labels.")
+]
+ClassWeightOption = Annotated[
+    ClassWeight | None,
+    typer.Option(
+        help="balanced: an error on a rare value of a label counts more, an error on a "
+        "frequent one less. Rare labels are then predicted more often. By default all "
+        "errors count the same.",
+        show_default=False,
+    ),
 ]
 TolOption = Annotated[
     float,

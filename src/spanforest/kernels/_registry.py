@@ -141,22 +141,23 @@ class KernelSpec:
     def _scale(self) -> Scale | None:
         return KERNELS[self.name].scale if self.name in KERNELS else None
 
-    def with_gamma(self, X: Any) -> KernelSpec:
+    def with_gamma(self, X: Any, sample_weight: Any = None) -> KernelSpec:
         """Return the kernel with the gamma that it has on training examples `X`.
 
-        That is a number if the kernel has a scale, and None otherwise.
+        That is a number if the kernel has a scale, and None otherwise. `sample_weight`
+        holds the weights of the examples, all 1 by default.
         """
         if self._scale is None:
             return replace(self, gamma=None)
         if self.gamma is not None:
             return self
-        return replace(self, gamma=self._scale.default(X))
+        return replace(self, gamma=self._scale.default(X, sample_weight))
 
-    def unit_gamma(self, X: Any) -> float:
+    def unit_gamma(self, X: Any, sample_weight: Any = None) -> float:
         """Return the gamma at which a typical size of the examples `X` becomes 1.
 
         For "rbf" that is the median squared distance between two of them, for "poly"
-        their mean squared length.
+        their mean squared length. `sample_weight` holds the weights of the examples.
 
         Examples
         --------
@@ -165,7 +166,7 @@ class KernelSpec:
         """
         if self._scale is None:
             raise ValueError(f"the kernel {self.name!r} has no gamma.")
-        return self._scale.unit(X)
+        return self._scale.unit(X, sample_weight)
 
     def matrix(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the kernel values between all rows of `X` and all rows of `Y`.
@@ -265,10 +266,10 @@ class KernelSpec:
 
 
 class Scale(NamedTuple):
-    """Two ways to derive a kernel's gamma from training examples."""
+    """Two ways to derive a gamma from training examples and their weights."""
 
-    default: Callable[[Any], float]  # if the user gives none
-    unit: Callable[[Any], float]  # at which a typical size of the examples becomes 1
+    default: Callable[[Any, Any], float]  # if the user gives none
+    unit: Callable[[Any, Any], float]  # at which a typical size of examples becomes 1
 
 
 class Kernel(NamedTuple):
@@ -299,7 +300,7 @@ def _check_polynomial(spec: KernelSpec) -> None:
         )
 
 
-def _one_over_n_features(X: Any) -> float:
+def _one_over_n_features(X: Any, sample_weight: Any = None) -> float:
     return 1.0 / np.shape(X)[1]
 
 

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from spanforest._classifier import needs_probability
 from spanforest._inputs import check_size
-from spanforest._labels import LabelCoding, read_labels
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet
+from spanforest._weights import Targets
 from spanforest.ensemble import RandomGraphEnsembleClassifier, warn_of_shortfall
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
@@ -73,7 +74,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Values of C to choose from.
     losses : str or sequence of str, default=("edge", "hamming")
         Losses to choose from.
-    fit_intercept, tol, max_iter, missing_label
+    fit_intercept, tol, max_iter, missing_label, class_weight
         As in `MMCRFClassifier`. The search stops at a gap of 0.05 or after 50 passes
         if these ask for more.
     cv : int, splitter or iterable of (train, test), default=3
@@ -157,6 +158,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         tol=1e-2,
         max_iter=100,
         missing_label=None,
+        class_weight=None,
         cv=3,
         scoring="mean",
         n_estimators_search=3,
@@ -180,6 +182,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.missing_label = missing_label
+        self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
         self.n_estimators_search = n_estimators_search
@@ -206,7 +209,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             return getattr(self.best_estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the parameters, then learn all members with them.
 
         Parameters
@@ -216,6 +219,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
             None and masked entries are labels that were not observed.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each example counts, in training and in the scores that candidates
+            are compared by. Weight 2 is the same as the example twice, weight 0 as
+            leaving it out. A function as `scoring` is given the weights if it takes
+            them as ``sample_weight``.
 
         Returns
         -------
@@ -226,12 +234,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             delattr(self, name)  # of an earlier fit
         grid = self._read_grid()
         template = RandomGraphEnsembleClassifier(**self._shared_params(grid))
-        kernels = self._read_kernels(template, X)
-        search = self._prepare(grid, template, X, y)
+        kernels, targets = self._read_kernels(template, X, y, sample_weight)
+        search = self._prepare(grid, template, X, targets)
         tables: list[Table] = []
         leader: Any = None
         for kernel in kernels:
-            trial = try_kernel(search, clone(template).set_params(**kernel), X, y)
+            ensemble = clone(template).set_params(**kernel)
+            trial = try_kernel(search, ensemble, X, y, sample_weight)
             tables.append(trial.table)
             if leader is None or trial.table.best > leader.table.best:
                 leader = trial
@@ -276,9 +285,16 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return {**shared, "C": grid.Cs[0], "loss": grid.losses[0]}
 
     def _read_kernels(
-        self, template: RandomGraphEnsembleClassifier, X: Any
-    ) -> list[dict[str, Any]]:
-        """Return the parameters of every kernel; their scales are derived from X."""
+        self,
+        template: RandomGraphEnsembleClassifier,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ) -> tuple[list[dict[str, Any]], Targets]:
+        """Return the parameters of every kernel, and the labels and weights.
+
+        The scales of kernels are derived from X.
+        """
         kernels = as_list("kernels", self.kernels)
         if len(kernels) > 1 and "precomputed" in kernels:
             raise ValueError(
@@ -293,6 +309,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             )
         reader = clone(template).set_params(kernel=kernels[0])
         X = reader._read_examples(X, reset=True)
+        targets = reader._read_targets(X, y, sample_weight)
+        if targets.rows is not None:
+            X = X[targets.rows]
         gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
         multiples = sorted({check_number("each of gammas", gamma) for gamma in gammas})
         params: list[dict[str, Any]] = []
@@ -306,12 +325,16 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 params.append(own)
                 continue
             check_size(X)
-            unit = spec.unit_gamma(X)
+            unit = spec.unit_gamma(X, targets.sample_weight)
             params += [{**own, "gamma": multiple * unit} for multiple in multiples]
-        return params
+        return params, targets
 
     def _prepare(
-        self, grid: Grid, template: RandomGraphEnsembleClassifier, X: Any, y: Any
+        self,
+        grid: Grid,
+        template: RandomGraphEnsembleClassifier,
+        X: Any,
+        targets: Targets,
     ) -> Search:
         """Draw the folds, and pick the members that search."""
         n = check_count("n_estimators_search", self.n_estimators_search)
@@ -320,10 +343,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             tol=max(plan.settings.tol, SEARCH_TOL),
             max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
         )
-        Y, coding = read_labels(y, allow_missing=True, missing_label=self.missing_label)
-        folds = draw_folds(self.cv, X, Y, coding, template.random_state)
-        for number, (_, test) in enumerate(folds):
-            if not (Y[test] >= 0).any():
+        folds = draw_folds(self.cv, X, targets, template.random_state)
+        for number, (train, test) in enumerate(folds):
+            if not len(train):
+                raise ValueError(
+                    f"fold {number} has no training examples of positive weight. Pass "
+                    "other folds as cv."
+                )
+            if not (targets.Y[test] >= 0).any():
                 raise ValueError(
                     f"no label is observed in the test examples of fold {number}, so "
                     "that candidates cannot be compared. Pass a smaller cv, or leave "
@@ -333,7 +360,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             grid,
             plan._replace(settings=settings, draws=plan.draws[:n]),
             folds,
-            Judge.of(self.scoring, Y, coding),
+            Judge.of(self.scoring, targets),
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),
         )
@@ -358,10 +385,14 @@ class Trial(NamedTuple):
 
 
 def try_kernel(
-    search: Search, ensemble: RandomGraphEnsembleClassifier, X: Any, y: Any
+    search: Search,
+    ensemble: RandomGraphEnsembleClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
 ) -> Trial:
     """Let an ensemble read the training set, and score its candidates on the folds."""
-    data = ensemble._begin_fit(X, y)
+    data = ensemble._begin_fit(X, y, sample_weight)
     what = str(ensemble.kernel)
     if ensemble.gamma is not None:
         what += f", gamma {ensemble.gamma:.3g}"
@@ -385,15 +416,26 @@ def as_list(name: str, values: Any) -> list[Any]:
 
 
 def draw_folds(
-    cv: Any, X: Any, Y: NDArray[np.int32], coding: LabelCoding, seed: int
+    cv: Any, X: Any, targets: Targets, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the training rows and the test rows of every fold."""
-    if not isinstance(cv, Integral):
-        labels = coding.to_labels(np.maximum(Y, 0))
+    """Return the training rows and the test rows of every fold.
+
+    They are places among the examples that count. A splitter sees these examples only;
+    folds that are given as rows have the numbers of all examples.
+    """
+    Y = targets.Y
+    if hasattr(cv, "split"):
+        labels = targets.coding.to_labels(np.maximum(Y, 0))
+        X = X if targets.rows is None else _safe_indexing(X, targets.rows)
         rows = np.arange(len(Y))
-        return [
-            (rows[train], rows[test]) for train, test in check_cv(cv).split(X, labels)
-        ]
+        return [(rows[train], rows[test]) for train, test in cv.split(X, labels)]
+    if not isinstance(cv, Integral):
+        place = np.arange(len(Y))
+        if targets.rows is not None:
+            place = np.full(_num_samples(X), -1)
+            place[targets.rows] = np.arange(len(Y))
+        sides = [(place[train], place[test]) for train, test in check_cv(cv).split()]
+        return [(train[train >= 0], test[test >= 0]) for train, test in sides]
     if not 2 <= int(cv) <= len(Y):
         raise ValueError(
             f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
