@@ -424,17 +424,17 @@ def draw_folds(
     folds that are given as rows have the numbers of all examples.
     """
     Y = targets.Y
-    if hasattr(cv, "split"):
-        labels = targets.coding.to_labels(np.maximum(Y, 0))
-        X = X if targets.rows is None else _safe_indexing(X, targets.rows)
-        rows = np.arange(len(Y))
-        return [(rows[a], rows[b]) for a, b in cv.split(X, labels)]
     if not isinstance(cv, Integral):
-        place = np.arange(len(Y))
-        if targets.rows is not None:
-            place = np.full(_num_samples(X), -1)
-            place[targets.rows] = np.arange(len(Y))
-        sides = [(place[a], place[b]) for a, b in check_cv(cv).split()]
+        splitter = check_cv(cv)
+        if splitter is cv:
+            labels = targets.coding.to_labels(np.maximum(Y, 0))
+            X = X if targets.rows is None else _safe_indexing(X, targets.rows)
+            place = np.arange(len(Y))
+        else:  # the folds themselves, as rows of the caller's X
+            labels, place = None, np.full(_num_samples(X), -1)
+            rows = slice(None) if targets.rows is None else targets.rows
+            place[rows] = np.arange(len(Y))
+        sides = [(place[a], place[b]) for a, b in splitter.split(X, labels)]
         return [(a[a >= 0], b[b >= 0]) for a, b in sides]
     if not 2 <= int(cv) <= len(Y):
         raise ValueError(
