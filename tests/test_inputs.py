@@ -257,7 +257,7 @@ class WeightedBasis(NamedTuple):
 class WeightedInput(Input):
     """The kind of input that goes with `WeightedBasis`."""
 
-    def fit(self, X, Y):
+    def fit(self, X, Y, sample_weight=None):
         self.basis = WeightedBasis(X, Y)
         return self.basis
 

@@ -243,9 +243,9 @@ def test_a_tree_of_most_information_is_learned_from_each_fold():
 def test_trees_of_the_search_see_the_labels_of_training_rows_only(monkeypatch):
     seen = []
 
-    def remember(labels, rng):
+    def remember(labels, rng, sample_weight):
         seen.append(labels.copy())
-        return informed_random_tree(labels, rng)
+        return informed_random_tree(labels, rng, sample_weight)
 
     monkeypatch.setitem(FROM_LABELS, "informed_tree", remember)
     folds = list(KFold(3).split(X))

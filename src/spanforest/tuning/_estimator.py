@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import needs_probability
 from spanforest._inputs import check_size
@@ -420,22 +419,25 @@ def draw_folds(
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return the training rows and the test rows of every fold.
 
-    They are places among the examples that count. A splitter sees these examples only;
-    folds that are given as rows have the numbers of all examples.
+    They are places among the examples that count. A splitter sees their labels, and
+    row numbers in place of features; folds that are given as rows have the numbers of
+    all examples.
     """
     Y = targets.Y
-    if hasattr(cv, "split"):
-        labels = targets.coding.to_labels(np.maximum(Y, 0))
-        X = X if targets.rows is None else _safe_indexing(X, targets.rows)
-        rows = np.arange(len(Y))
-        return [(rows[train], rows[test]) for train, test in cv.split(X, labels)]
     if not isinstance(cv, Integral):
-        place = np.arange(len(Y))
-        if targets.rows is not None:
-            place = np.full(_num_samples(X), -1)
-            place[targets.rows] = np.arange(len(Y))
-        sides = [(place[train], place[test]) for train, test in check_cv(cv).split()]
-        return [(train[train >= 0], test[test >= 0]) for train, test in sides]
+        splitter = check_cv(cv)
+        n = len(Y)
+        if splitter is cv:  # it never looks at X, of which some rows may not count
+            place = np.arange(n)
+            labels = targets.coding.to_labels(np.maximum(Y, 0))
+            sides = splitter.split(place, labels)
+        else:  # the folds themselves, as rows of the caller's X
+            n_all = X.shape[0] if hasattr(X, "shape") else len(X)
+            place = np.full(n_all, -1)
+            place[slice(None) if targets.rows is None else targets.rows] = np.arange(n)
+            sides = splitter.split()
+        folds = [(place[train], place[test]) for train, test in sides]
+        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
     if not 2 <= int(cv) <= len(Y):
         raise ValueError(
             f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
