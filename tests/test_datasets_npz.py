@@ -71,7 +71,7 @@ def test_examples_to_predict_for_need_no_labels_and_no_square_kernel(tmp_path):
         load_npz(path)
     assert load_npz(path, is_complete=False).Y.shape == (3, 0)
     np.savez(path, K=np.ones((2, 5)), Y=[[1], [0]])
-    with pytest.raises(ValueError, match="K square"):
+    with pytest.raises(ValueError, match="K must be square"):
         load_npz(path)
     assert load_npz(path, is_complete=False).K.shape == (2, 5)
     np.savez(path, Y=[[1]])
