@@ -60,7 +60,7 @@ def test_a_line_that_is_too_long_is_never_held(tmp_path):
 
 def test_the_line_of_an_example_skips_header_and_comments(tmp_path):
     path = tmp_path / "a.arff"
-    path.write_text("% title\n@relation a\n@DATA\n\n1,2\n% no\n3,4\n")
+    path.write_text("% title\n@relation a\n@DATA % rows\n\n#1,2\n% no\n3,4\n")
     assert [line_of_example(path, i, header_end="@data") for i in range(3)] == [
         *(5, 7, None),
     ]

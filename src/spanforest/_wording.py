@@ -67,4 +67,5 @@ def quoted(text: object) -> str:
     """
     if isinstance(text, str) and len(text) > _MOST_CHARACTERS:
         return f"{text[:_MOST_CHARACTERS]!r}..."
-    return repr(text)
+    shown = repr(text)
+    return shown if isinstance(text, str) else shown[:_MOST_CHARACTERS]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MOST_SECONDS = 1.0  # of processor time that a small input may take
+LONGEST_WARM_UP = 900.0  # seconds
 LONGEST_WAIT = 60.0  # seconds until a child that does not answer is killed
 MOST_GROWTH = 300 * 2**10  # kilobytes by which one input may raise the peak of memory
 MOST_MEMORY = 6 * 2**30  # bytes of address space above those at the start
@@ -74,7 +75,9 @@ def _one_child(target, numbers, seconds, seed, findings) -> int:
     sender.close()
     current, case, is_done = numbers[0], None, False
     with contextlib.suppress(EOFError):
-        while receiver.poll(LONGEST_WAIT):
+        wait = LONGEST_WARM_UP
+        while receiver.poll(wait):
+            wait = LONGEST_WAIT
             kind, current, *rest = receiver.recv()
             if kind == "finding":
                 key, text, case = rest
@@ -87,7 +90,7 @@ def _one_child(target, numbers, seconds, seed, findings) -> int:
         return current
     # the child reports only now and then: find the input that it was at
     at = _read_mark(child.pid, current)
-    case = target.make(_rng(seed, target.name, at))
+    case = f"input number {at} of seed {seed}"
     how = "hangs" if child.exitcode == -signal.SIGKILL else f"ends by {child.exitcode}"
     findings.setdefault(f"process {how}", (f"the process {how}", case))
     return at + 1
@@ -99,6 +102,7 @@ def _try_inputs(target, numbers, seconds, seed, sender) -> None:
     warnings.simplefilter("error")
     os.environ["SPANFOREST_FUZZING"] = "1"
     target.warm_up()
+    sender.send(("alive", numbers[0]))
     seen: set[str] = set()
     stop = time.monotonic() + seconds
     mark = os.open(_mark(os.getpid()), os.O_CREAT | os.O_RDWR)

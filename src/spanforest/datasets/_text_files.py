@@ -159,19 +159,20 @@ def line_of_example(path: Path, row: int, header_end: str = "") -> int | None:
     """Return the line, counted from 1, of an example in a file with one per line.
 
     Examples count from 0, after the line `header_end` (such as ``@data``), without
-    blank lines and lines that begin with % or #. Return None if the file cannot be read
-    again or has no such example.
+    blank lines and comments. These begin with % in a file with a header, and else with
+    #. Return None if the file cannot be read again or has no such example.
     """
     if not path.is_file():
         return None
     in_header = bool(header_end)
+    comment = "%" if header_end else "#"
     try:
         with open_text(path, errors="replace") as file:
             for number, line in enumerate(file, start=1):
                 text = line.strip()
                 if in_header:
-                    in_header = text.lower() != header_end
-                elif text and text[0] not in "%#":
+                    in_header = text.partition("%")[0].strip().lower() != header_end
+                elif text and text[0] != comment:
                     row -= 1
                     if row < 0:
                         return number
