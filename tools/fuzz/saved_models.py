@@ -25,11 +25,15 @@ from model_files import X as X_OLD
 from model_files import Y as Y_OLD
 from mutations import mutate
 from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from spanforest._model_file_checks import TRUSTED
+from spanforest.paper.baselines import PerLabelClassifier
 from spanforest.persistence import ModelFileError, load
 
 SPARSE_X = sparse.csr_array(np.where(X_OLD > 0, X_OLD, 0.0))
@@ -42,6 +46,17 @@ AUDITED = (
 )
 NOT_WORKING = (ValueError, TypeError, AttributeError, KeyError, IndexError)
 _events: list[str] | None = None
+
+
+WAYS: list[tuple[str, dict[str, Any]]] = [
+    ("predict", {}),
+    ("predict", {"inference": "max_product"}),
+    ("predict", {"aggregation": "mve"}),
+    ("predict_certified", {}),
+    ("predict_topk", {"k": 3}),
+    ("decision_function", {}),
+    ("predict_proba", {}),
+]
 
 
 class Case(NamedTuple):
@@ -61,6 +76,8 @@ def _fitted() -> Iterator[Any]:
     yield ensemble(kernel="precomputed").fit(X_OLD @ X_OLD.T, Y_OLD)
     yield make_pipeline(StandardScaler(), mmcrf()).fit(X_OLD, Y_OLD)
     yield DecisionTreeClassifier(max_depth=3).fit(X_OLD, Y_OLD)
+    yield PerLabelClassifier(SVC()).fit(X_OLD, Y_OLD)
+    yield make_pipeline(KMeans(2, n_init=1), KNeighborsClassifier()).fit(X_OLD, Y_OLD)
 
 
 SEEDS: list[dict[str, bytes]] = []
@@ -201,22 +218,13 @@ def check(case: Case) -> None:
 
 def exercise(model: Any, *, is_changed: bool = False) -> None:
     """Predict in every way; errors of Python are allowed if the model was changed."""
-    X = _examples(model)
-    for name, options in (
-        ("predict", {}),
-        ("predict", {"inference": "max_product"}),
-        ("predict", {"aggregation": "mve"}),
-        ("predict_certified", {}),
-        ("predict_topk", {"k": 3}),
-        ("decision_function", {}),
-        ("predict_proba", {}),
-    ):
+    for name, options in WAYS:
         try:
             method = getattr(model, name, None)
             if method is not None:
-                method(X, **options)
+                method(_examples(model), **options)
         except Exception as error:
-            if not isinstance(error, NOT_WORKING):
+            if is_changed and not isinstance(error, NOT_WORKING):
                 raise
             if "index is out of bounds" in str(error):
                 raise Finding(f"{name} reads outside of an array") from error
@@ -229,9 +237,4 @@ def _examples(model: Any) -> Any:
     return X_new[:5]
 
 
-def smaller(case: Case) -> Iterator[Case]:
-    """Yield nothing: a model with fewer parts is another model."""
-    return iter(())
-
-
-TARGETS = [(Target("model files", make, check, prepare, smaller), 0.2)]
+TARGETS = [(Target("model files", make, check, prepare), 0.05)]
