@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LONGEST_WARM_UP = 900.0  # seconds
-LONGEST_WAIT = 240.0  # seconds until a child that does not answer is killed
+LONGEST_WAIT = 600.0  # seconds until a child that does not answer is killed
 MOST_GROWTH = 300 * 2**10  # kilobytes by which one input may raise the peak of memory
 MOST_MEMORY = 6 * 2**30  # bytes of address space above those at the start
 REPORT_EVERY = 100  # inputs

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -30,9 +31,11 @@ Form = Callable[[np.ndarray], Any]
 
 
 def _memory_map(array: np.ndarray) -> np.ndarray:
-    path = FOLDER / "array.npy"
+    path = FOLDER / f"{uuid4()}.npy"
     np.save(path, array)
-    return np.load(path, mmap_mode="r")
+    mapped = np.load(path, mmap_mode="r")
+    path.unlink()  # the map stays
+    return mapped
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

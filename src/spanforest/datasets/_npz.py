@@ -20,7 +20,6 @@ _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-_NAMES = ("feature_names", "label_names")
 _BYTES_OF_TEXT = 64  # at least, of a Python text
 
 
@@ -99,13 +98,15 @@ def load_npz(
     Y = _labels(arrays.get("Y", np.empty((*X.shape[:1], 0))), path)
     nominal = arrays.get("nominal_features", np.empty(0))
     with _refusing(path):  # for characters that do not exist
-        names = {name: _texts(arrays.get(name)) for name in _NAMES}
+        feature_names = _texts(arrays.get("feature_names"))
+        label_names = _texts(arrays.get("label_names"))
     dataset = Dataset(
         name=stem(path),
         X=None if is_kernel else X.astype(np.float64, copy=False),
         K=X.astype(np.float64, copy=False) if is_kernel else None,
         Y=Y,
-        **names,
+        feature_names=feature_names,
+        label_names=label_names,
         nominal_features=nominal.astype(bool) if len(nominal) else None,
         split=tuple(arrays["split"].tolist()) if len(arrays.get("split", ())) else None,
     )
