@@ -72,7 +72,7 @@ def read(case: Case, load: Callable[..., Dataset]) -> Dataset | None:
             raise Finding(f"no file in the message\n{text}") from error
         if leaked := [word for word in LEAKS if word in text]:
             raise Finding(f"the message mentions {leaked[0]}\n{text}") from error
-        if len(text) > 2000:
+        if len(text.partition("drop=")[0]) > 2000:  # names to copy are whole
             raise Finding(f"a message of {len(text)} characters\n{text}") from error
         return None
     finally:
@@ -294,7 +294,11 @@ def _check_cells(data: Dataset, text: str) -> None:
     for delimiter in ",;\t|":
         with contextlib.suppress(csv.Error, ValueError):
             rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-            rows = [row for row in rows if row != [] and "".join(row) != " "]
+            rows = [
+                row
+                for row in rows
+                if row and (len(row) > 1 or row == [""] or row[0].strip(" \t"))
+            ]
             names = [n for n in data.feature_names if n not in data.categories]
             columns = [data.feature_names.index(name) for name in names]
             places = [rows[0].index(name) for name in names]

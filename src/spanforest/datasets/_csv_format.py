@@ -118,7 +118,8 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     begin = 1
     for row in reader:
-        if row and (row == [""] or len(row) > 1 or row[0].strip()):  # "" is a value
+        # as in pandas: a line of spaces and tabs is blank, and "" is a value
+        if row and (row == [""] or len(row) > 1 or row[0].strip(" \t")):
             yield begin, row
         begin = reader.line_num + 1
 

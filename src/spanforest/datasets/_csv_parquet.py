@@ -224,7 +224,8 @@ def _check_header(names: list[str], path: str) -> None:
     if all(numbers) and not all(name.isdigit() for name in names):
         raise ValueError(
             f"{path}: the first line must name the columns; found the numbers "
-            f"{', '.join(names[:3])}, ... Add a first line with names."
+            f"{', '.join(name[:20] for name in names[:3])}, ... Add a first line with "
+            "names."
         )
 
 
