@@ -5,6 +5,7 @@ versions of the libraries give the same inputs.
 """
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def main() -> int:
     for report in reports:
         line = f"{report.n_inputs:>10,}{report.seconds:>10.0f}"
         print(f"{report.target:<20}{line}{len(report.findings):>10}")  # noqa: T201
+    shutil.rmtree(data_files.FOLDER, ignore_errors=True)
     total = sum(report.n_inputs for report in reports)
     n_findings = sum(len(report.findings) for report in reports)
     print(f"{'all':<20}{total:>10,}{'':>10}{n_findings:>10}")  # noqa: T201
