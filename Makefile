@@ -11,7 +11,7 @@ PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types layers test-slow test-python test-bounds bench \
-	docs golden dist stamp clean
+	fuzz docs golden dist stamp clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -54,6 +54,10 @@ test-bounds: $(READY) stamp  ## same tests, array bounds checked in compiled cod
 	# a fresh cache, or Numba ignores the flag
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PYTEST) $(FAST)
 
+fuzz: $(READY) stamp  ## odd inputs for readers, model files, decoders, training and estimators
+	# bounds are checked, or a read outside of an array may go unnoticed
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) OMP_NUM_THREADS=1 $(PY) tools/fuzz
+
 stamp: $(READY)  ## tell Numba's cache what changed in the compiled routines
 	$(PY) tools/stamp_compiled.py
 
@@ -71,5 +75,5 @@ bench: $(READY) stamp  ## the figures of benchmarks/README.md, under ten minutes
 	$(PY) benchmarks/run_all.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) build dist demo docs/_build docs/_generated docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist demo fuzz-findings docs/_build docs/_generated docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -115,7 +115,7 @@ def test_the_encoding_is_an_argument_and_a_byte_order_mark_is_no_text(tmp_path):
     path = tmp_path / "a.arff"
     path.write_bytes(header("ä numeric").encode("latin-1"))
     assert read_arff(path, encoding="latin-1").attributes[0].name == "ä"
-    with pytest.raises(ArffError, match=r"a\.arff, line 1: .*encoding is utf-8"):
+    with pytest.raises(ArffError, match=r"line 1: .* not text in utf-8. Pass e"):
         read_arff(path)
     path.write_bytes(header("ä numeric").encode("utf-8-sig"))
     assert read_arff(path).attributes[0].name == "ä"
@@ -314,3 +314,18 @@ def test_mutated_files_raise_nothing_but_arff_errors(scratch, name, bytes_, leng
     path.write_bytes(data[: len(data) - length if length < len(data) else None])
     actual = outcome(path)
     assert not isinstance(actual, ArffError) or actual.path == str(path)
+
+
+@pytest.mark.parametrize("encoding", ["ucs-9", "hex"])
+def test_an_encoding_that_is_none_is_refused(tmp_path, encoding):
+    path = tmp_path / "a.arff"
+    path.write_text(header("a numeric"))
+    with pytest.raises(ValueError, match=r"encoding must be one that Python knows"):
+        read_arff(path, encoding=encoding)
+
+
+def test_messages_show_the_beginning_of_a_long_value():
+    for attribute in ("a numeric", "a {0,1}", "a {" + "y" * 9000 + ",z}"):
+        with pytest.raises(ArffError) as caught:
+            read_arff(StringIO(header(attribute) + "x" * 9000 + "\n"))
+        assert len(str(caught.value)) < 300

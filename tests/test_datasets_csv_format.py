@@ -150,3 +150,17 @@ def test_question_marks_are_missing_values(path):
     songs = load_csv(path, -1)
     assert_array_equal(songs.X, [[float("nan")], [2], [3]])
     assert_array_equal(songs.Y, [[1], [float("nan")], [0]])
+
+
+@pytest.mark.parametrize("text", ['"\n"\n1,x\n', "a;b\n1;2\n\u2028\n"])
+def test_odd_white_space_is_no_blank_line(path, text):
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line \d: expected \d values"):
+        load_csv(path, -1)
+
+
+def test_an_empty_value_in_quotes_is_a_row(path):
+    path.write_text('a\n\n""\n \n5\n')
+    options = CsvOptions(delimiter=",")
+    assert [line_of_row(path, i, options) for i in range(3)] == [3, 5, None]
+    assert len(load_csv(path, (), delimiter=",").X) == 2

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spanforest._inputs import Input, input_for, kind_of_input
-from spanforest._labels import LabelCoding, read_labels, series_name
+from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import Targets, read_targets
@@ -162,8 +162,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         A Series with a name is a single column.
         """
-        has_columns = hasattr(y, "columns")
-        names = y.columns if has_columns else series_name(y)
+        columns = column_names(y)
+        names = series_name(y) if columns is None else columns
         if self.label_names_ is None or names is None:
             return y
         if set(names) != set(self.label_names_):
@@ -172,7 +172,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"{list(map(str, self.label_names_))}; got "
                 f"{list(map(str, names))}."
             )
-        return y[list(self.label_names_)] if has_columns else y
+        if columns is None:
+            return y
+        wanted = list(self.label_names_)
+        return y[wanted] if hasattr(y, "iloc") else y.select(wanted)
 
     @property
     def _kernel_spec(self) -> KernelSpec:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from spanforest.metrics import find_missing, is_missing
 
-__all__ = ["LabelCoding", "read_labels", "series_name"]
+__all__ = ["LabelCoding", "column_names", "read_labels", "series_name"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +173,14 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
     if sparse.issparse(Y):
         _check_shape(Y.shape)
         return list(Y.toarray().T), None, False
+    if (given := column_names(Y)) is not None:  # a table of polars or pyarrow
+        _check_shape(Y.shape)
+        if len(set(given)) < len(given):
+            raise ValueError(
+                f"the columns of Y must have different names; got {given}. Rename the "
+                "columns."
+            )
+        return [_column(Y[name]) for name in given], np.array(given), False
     try:
         array = Y if isinstance(Y, np.ma.MaskedArray) else np.asarray(Y)
     except ValueError as error:
@@ -191,6 +199,13 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
     else:
         columns = list(np.atleast_2d(array.T))
     return columns, series_name(Y), is_vector
+
+
+def column_names(Y: Any) -> list[Any] | None:
+    """Return the names of the columns of a table (pandas, polars, pyarrow), or None."""
+    names = getattr(Y, "column_names", None)  # of pyarrow, whose columns are arrays
+    names = getattr(Y, "columns", None) if names is None else names
+    return None if names is None else list(names)
 
 
 def series_name(Y: Any) -> NDArray[Any] | None:

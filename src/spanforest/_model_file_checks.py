@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.svm import SVC, NuSVC
 
 from spanforest._classifier import GraphClassifier
 from spanforest.ensemble import RandomGraphEnsembleClassifier
@@ -67,6 +68,8 @@ _TRUSTED_NAMES = {
 TRUSTED = {f"{home}.{n}" for home, ns in _TRUSTED_NAMES.items() for n in ns.split()}
 # Forests pass examples to their trees unchecked, so that checking the trees is no use.
 _FORESTS = {f"sklearn.ensemble._{name}" for name in ("forest", "gb", "iforest")}
+# Arrays of examples that compiled code of scikit-learn compares with new ones.
+_EXAMPLES = {"_fit_X", "cluster_centers_"}
 
 
 # --- archives ------------------------------------------------------------------------
@@ -151,6 +154,9 @@ def check_contents(model: BaseEstimator) -> None:
                 raise ValueError(f"a {type(item).__name__} cannot be checked")
             if type(tree := vars(item).get("tree_")).__name__ == "Tree":
                 _check_tree(tree, item.n_features_in_)
+            if "_n_support" in vars(item):
+                _check_support_vectors(item)
+            _check_examples(item)
 
 
 def _check_classifier(model: GraphClassifier) -> None:
@@ -165,6 +171,38 @@ def _check_classifier(model: GraphClassifier) -> None:
     n_cells, n_columns = model._factors.n_cells, model._weights.shape[1]
     if n_columns != n_cells or model.intercept_.shape != (n_cells,):
         raise ValueError("its weights and its graph do not fit together")
+
+
+def _check_examples(item: BaseEstimator) -> None:
+    """Refuse examples with more or fewer features than those to predict for."""
+    for name in _EXAMPLES & vars(item).keys():
+        shape = np.shape(vars(item)[name])
+        if len(shape) != 2 or shape[1] != item.n_features_in_:
+            raise ValueError(f"its {name} and its number of features do not fit")
+
+
+def _check_support_vectors(model: Any) -> None:
+    """Refuse a support vector machine whose arrays have other sizes than it says."""
+    if not isinstance(model, SVC | NuSVC):
+        raise ValueError(f"a {type(model).__name__} cannot be checked")
+    counts, support = np.asarray(model._n_support), np.asarray(model.support_)
+    n_pairs = len(counts) * (len(counts) - 1) // 2
+    is_precomputed = model.kernel == "precomputed"
+    vectors = np.shape(model.support_vectors_)
+    is_sound = (
+        len(counts) == len(model.classes_) >= 2
+        and counts.min() >= 0
+        and support.shape == (counts.sum(),)
+        and support.min(initial=0) >= 0
+        and support.max(initial=0) < model.shape_fit_[0]
+        and (is_precomputed or vectors == (len(support), model.n_features_in_))
+        and (not is_precomputed or model.shape_fit_[0] == model.n_features_in_)
+        and np.shape(model._dual_coef_) == (len(counts) - 1, len(support))
+        and np.shape(model._intercept_) == (n_pairs,)
+        and all(np.shape(p) in ((0,), (n_pairs,)) for p in (model._probA, model._probB))
+    )
+    if not is_sound:
+        raise ValueError("one of its support vector machines is not sound")
 
 
 def _check_tree(tree: Any, n_features: int) -> None:

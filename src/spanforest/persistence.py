@@ -210,8 +210,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     -----
     Checksums detect damage but not malice: anybody can write a file with correct ones.
     Such a file can hold a bad model, but cannot make `load` run code. Indices in trees,
-    sparse matrices and output graphs are checked, because wrong ones would crash the
-    process. Other objects of scikit-learn are trusted as far as skops trusts them.
+    support vector machines, sparse matrices and output graphs are checked, because
+    wrong ones would crash the process. Other objects of scikit-learn are trusted as far
+    as skops trusts them.
 
     Examples
     --------
