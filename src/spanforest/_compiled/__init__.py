@@ -23,6 +23,7 @@ from spanforest._compiled.enumeration import (
 )
 from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
+from spanforest._compiled.leaves import dense_leaves, sparse_leaves
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
     TIGHT,
@@ -35,6 +36,7 @@ from spanforest._compiled.messages import (
 from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
+    DecisionTrees,
     DenseRows,
     FactorArrays,
     LossArrays,
@@ -48,4 +50,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 9798f13c7a0c0c5f

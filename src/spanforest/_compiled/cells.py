@@ -57,4 +57,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 9798f13c7a0c0c5f

@@ -65,4 +65,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 9798f13c7a0c0c5f

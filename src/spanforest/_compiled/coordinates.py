@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 9798f13c7a0c0c5f

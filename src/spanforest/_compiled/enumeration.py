@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 9798f13c7a0c0c5f

@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 9798f13c7a0c0c5f

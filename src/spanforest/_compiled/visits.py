@@ -375,4 +375,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: 9798f13c7a0c0c5f

@@ -1,0 +1,267 @@
+"""The kind of input whose kernel is a forest that is fitted to examples and labels.
+
+Few examples are compared by a kernel matrix. With many examples the solver works on the
+leaves of each, so that no such matrix is made. Both are the same model: its weights are
+the dual variables, a row per training example.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spanforest import _compiled
+from spanforest._category_columns import CategoryColumns
+from spanforest._inputs import Basis, Indices, Input, KernelMatrix
+from spanforest._parameters import seed_sequence
+from spanforest.factors import Coordinates
+from spanforest.kernels import ForestKernel, LeafMap
+from spanforest.solver import SparseForm
+
+# With more examples the leaves are used in place of a kernel matrix. Up to here one
+# pass over a matrix is as fast or faster, and the matrix takes at most 128 MB.
+MOST_IN_MATRIX = 4000
+LARGEST = float(np.finfo(np.float32).max)  # the trees of scikit-learn compare float32
+_SEED_KEY = 0x666F72657374  # no member of an ensemble has this key
+
+
+class LeafForm(SparseForm):
+    """F = Z V with V = Z^T A, where Z^T holds the leaves of each example.
+
+    As in the kernel form the weights are A itself, which is far smaller than V: a
+    forest has many more leaves than examples. V is made anew in every epoch.
+    """
+
+    def __init__(
+        self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
+    ) -> None:
+        super().__init__(data, coordinates, fit_intercept)
+        self.leaf_weights = self.weights
+        self.weights = np.zeros_like(self.dual_coef)
+
+    def epoch(self, order, problem, hinge, messages, scale=1.0):
+        """Visit examples in this order, one at a time."""
+        before = self.dual_coef.copy()
+        self._sum_over_leaves()
+        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
+        state = self._state(hinge, scale)
+        _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, messages)
+        self.weights += scale * (self.dual_coef - before)
+
+    def restart(self, factor=1.0):
+        """Multiply A by a factor; the weights become A itself."""
+        super().restart(factor)
+        self._sum_over_leaves()
+
+    def squared_norm(self):
+        """Return ‖w‖², the constant feature's weights included."""
+        norm = self.coordinates.squared_norm
+        return norm(self.leaf_weights) + norm(self.intercept[None])
+
+    def _sum_over_leaves(self) -> None:
+        self.leaf_weights = None  # frees it before the next one is made
+        self.leaf_weights = self.data.T @ self.weights
+
+    def _weights_of(self, A):
+        return A
+
+    def _products(self, rows):
+        return rows @ self.leaf_weights
+
+
+class Leaves(NamedTuple):
+    """The leaves of training examples; inner products are the kernel."""
+
+    Z: Any  # CSR, see `leaf_features`
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> LeafForm:
+        """Return the solver's form of these examples."""
+        return LeafForm(self.Z, coordinates, fit_intercept)
+
+    def in_single_precision(self) -> Leaves:
+        """Return the leaves as they are."""
+        return self
+
+    def prepared(self, tol: float) -> Leaves:
+        """Return the leaves as they are: they are ready for training."""
+        return self
+
+
+class GrownForest(NamedTuple):
+    """A forest, and which training examples are in each leaf."""
+
+    leaf_map: LeafMap
+    members: sparse.csr_array  # (n_leaves, n_samples), ones
+
+    @classmethod
+    def of(cls, basis: ForestBasis) -> GrownForest:
+        """Grow the forest of training examples."""
+        grown = basis.kernel.grow(basis.X, basis.Y, basis.seed, basis.n_jobs)
+        return cls(grown, grown.indicator(basis.X).T.tocsr())
+
+    @property
+    def as_matrix(self) -> bool:
+        """Whether the examples are few enough for a kernel matrix."""
+        return self.members.shape[1] <= MOST_IN_MATRIX
+
+    def rows(self, X: Any) -> Any:
+        """Return the kernel values between new and training examples."""
+        shared = self.leaf_map.indicator(X) @ self.members
+        shared = shared.astype(np.float64) / self.leaf_map.n_trees
+        return shared.toarray() if self.as_matrix else shared
+
+    def compared(self) -> KernelMatrix | Leaves:
+        """Return the training examples as the solver takes them."""
+        if not self.as_matrix:
+            return Leaves(leaf_features(self.members, self.leaf_map.n_trees))
+        shared = (self.members.T.tocsr() @ self.members).toarray()
+        return KernelMatrix(shared.astype(np.float64) / self.leaf_map.n_trees)
+
+
+class ForestBasis(NamedTuple):
+    """Training examples that a forest compares, and all that growing it again needs."""
+
+    X: Any
+    Y: NDArray[np.int32]
+    kernel: ForestKernel
+    seed: int
+    n_jobs: int | None
+    compared: Any = None  # KernelMatrix or Leaves
+    is_single: bool = False
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> Any:
+        """Return the solver's form of these examples."""
+        return self.compared.form(coordinates, fit_intercept)
+
+    def fold(self, train: Indices, test: Indices) -> tuple[ForestBasis, Any]:
+        """Grow a forest on the rows `train` alone; it never saw the others."""
+        inside = self._replace(X=self.X[train], Y=self.Y[train])
+        grown = GrownForest.of(inside)
+        inside = inside._replace(compared=grown.compared())
+        if self.is_single:
+            inside = inside.in_single_precision()
+        return inside, grown.rows(self.X[test])
+
+    def in_single_precision(self) -> ForestBasis:
+        """Return the basis with a matrix in float32, also in folds."""
+        single = self.compared.in_single_precision()
+        return self._replace(compared=single, is_single=True)
+
+    def prepared(self, tol: float) -> Basis:
+        """Return what training needs. It has no folds: the labels are not in it."""
+        return self.compared.prepared(tol)
+
+
+class ForestInput(Input):
+    """Features that are compared by a forest, which is fitted to the labels too."""
+
+    accepts_nan = True
+    columns: CategoryColumns | None = None
+    leaf_map: LeafMap
+    members: Any
+
+    @property
+    def kernel(self) -> ForestKernel:
+        """The forest's parameters."""
+        name = self.spec.name
+        return name if isinstance(name, ForestKernel) else ForestKernel()
+
+    def numbers(self, X: Any, *, reset: bool) -> Any:
+        """Return X with numbers in place of categories, which `reset` learns."""
+        if reset:
+            self.columns = CategoryColumns.of(X, self.kernel.categories)
+        return X if self.columns is None else self.columns.numbers(X)
+
+    def fit(self, X: Any, Y: NDArray[np.int32]) -> ForestBasis:
+        """Grow the forest."""
+        X = _for_trees(X)
+        _check_columns(X)
+        _check_no_kernel_matrix(X)
+        root = seed_sequence(self._resources.random_state)
+        own = np.random.SeedSequence(root.entropy, spawn_key=(_SEED_KEY,))
+        seed = int(own.generate_state(1, np.uint64)[0])
+        basis = ForestBasis(X, Y, self.kernel, seed, self._resources.n_jobs)
+        grown = GrownForest.of(basis)
+        self.leaf_map, self.members = grown
+        return basis._replace(compared=grown.compared())
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that the estimator shows to users after `fit`."""
+        return {"gamma_": None}
+
+    def rows(self, X: Any) -> Any:
+        """Return the kernel values between new and training examples."""
+        return GrownForest(self.leaf_map, self.members).rows(_for_trees(X))
+
+
+def leaf_features(members: sparse.csr_array, n_trees: int) -> sparse.csr_array:
+    """Return features of training examples whose inner products are the kernel.
+
+    There is a feature per leaf with two or more examples. All leaves that an example
+    has to itself are one feature together: they count in k(x, x) only.
+
+    Examples
+    --------
+    >>> members = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 1]]))
+    >>> Z = leaf_features(members, 2)
+    >>> (Z @ Z.T).toarray().round(12).tolist()
+    [[0.5, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
+    """
+    is_shared = np.diff(members.indptr) > 1
+    own = np.asarray(members[~is_shared].sum(axis=0), dtype=np.float64).ravel()
+    alone = np.flatnonzero(own)
+    private = sparse.csr_array(
+        (np.sqrt(own[alone]), (alone, np.arange(len(alone)))),
+        shape=(members.shape[1], len(alone)),
+    )
+    shared = members[is_shared].T.astype(np.float64)
+    return sparse.hstack([shared, private], format="csr") / np.sqrt(n_trees)
+
+
+def _for_trees(X: Any) -> Any:
+    """Return X in single precision, which the trees compare."""
+    values = X.data if sparse.issparse(X) else X
+    if sparse.issparse(X) and np.isnan(values).any():
+        raise ValueError(
+            "X is sparse and has NaN. The forest kernel accepts NaN in a dense X only. "
+            "Pass X.toarray(), or replace the NaN."
+        )
+    with np.errstate(invalid="ignore"):
+        if np.any(np.abs(values) > LARGEST):
+            raise ValueError(
+                f"X has values above {LARGEST:.2g} in size, the largest that a forest "
+                "can compare. Divide these features by a constant."
+            )
+    return X.astype(np.float32, copy=False)
+
+
+def _check_columns(X: Any) -> None:
+    if sparse.issparse(X):
+        return
+    empty = np.flatnonzero(np.isnan(X).all(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"every feature needs a value in some training example; column {empty[0]} "
+            f"of X is NaN everywhere ({len(empty)} such columns). Leave them out."
+        )
+
+
+def _check_no_kernel_matrix(X: Any) -> None:
+    """Refuse what is certainly meant as a kernel matrix: it is symmetric, and so on."""
+    n_rows, n_columns = X.shape
+    if sparse.issparse(X) or n_rows != n_columns or n_rows < 3:
+        return
+    own = X.diagonal()
+    if not (own > 0).all() or not np.allclose(X, X.T, rtol=1e-5, atol=0):
+        return
+    others = np.abs(X - np.diag(own))
+    if others.any() and np.all(others <= 1.001 * np.sqrt(np.outer(own, own))):
+        raise ValueError(
+            f"X looks like a kernel matrix: {n_rows} rows and columns, symmetric. The "
+            'forest kernel needs features. Pass them, or kernel="precomputed" if X is '
+            "a kernel matrix."
+        )
