@@ -204,26 +204,23 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             resources = Resources(self.random_state, getattr(self, "n_jobs", None))
             spec, normalize = self._kernel_spec, self.normalize_kernel
             self._input = input_for(spec, normalize, resources)
-        X = self._validated(X, self._input.numbers(X, reset=reset), reset=reset)
+        X = self._validated(X, reset=reset)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         return X
 
-    def _validated(self, X: Any, numbers: Any, *, reset: bool) -> Any:
-        """Return the numbers as scikit-learn's checks return them.
-
-        The names of the features stand in X; `numbers` is X itself if it has no
-        categories.
-        """
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Return X as scikit-learn's checks return it, numbers for categories."""
         accepts_nan = self._input.accepts_nan
         options = {
             "accept_sparse": False if self._input.is_pairwise else "csr",
             "dtype": [np.float64, np.float32],
             "ensure_all_finite": "allow-nan" if accepts_nan else True,
         }
-        if numbers is not X:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        if self._input.has_categories(X, reset=reset):
+            validate_data(self, X, reset=reset, skip_check_array=True)  # the names
+            numbers = self._input.numbers(X)
             return check_array(numbers, estimator=self, input_name="X", **options)
         try:
             return validate_data(self, X, reset=reset, **options)

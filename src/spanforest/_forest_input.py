@@ -21,9 +21,11 @@ from spanforest.factors import Coordinates
 from spanforest.kernels import ForestKernel, LeafMap
 from spanforest.solver import SparseForm
 
-# With more examples the leaves are used in place of a kernel matrix. Up to here one
-# pass over a matrix is as fast or faster, and the matrix takes at most 128 MB.
-MOST_IN_MATRIX = 4000
+# With more examples the leaves are used in place of a kernel matrix. Measured with 100
+# and 200 trees: a pass over a matrix of 4000 examples takes a seventh to two thirds of
+# the time of a pass over their leaves, of 8000 a third to all of it. The limit is a
+# matter of memory: here a matrix takes 200 MB, and its copy for training 100 MB.
+MOST_IN_MATRIX = 5000
 LARGEST = float(np.finfo(np.float32).max)  # the trees of scikit-learn compare float32
 _SEED_KEY = 0x666F72657374  # no member of an ensemble has this key
 
@@ -62,7 +64,7 @@ class LeafForm(SparseForm):
         return norm(self.leaf_weights) + norm(self.intercept[None])
 
     def _sum_over_leaves(self) -> None:
-        self.leaf_weights = None  # frees it before the next one is made
+        del self.leaf_weights  # frees it before the next one is made
         self.leaf_weights = self.data.T @ self.weights
 
     def _weights_of(self, A):
@@ -96,29 +98,42 @@ class GrownForest(NamedTuple):
     leaf_map: LeafMap
     members: sparse.csr_array  # (n_leaves, n_samples), ones
 
-    @classmethod
-    def of(cls, basis: ForestBasis) -> GrownForest:
-        """Grow the forest of training examples."""
-        grown = basis.kernel.grow(basis.X, basis.Y, basis.seed, basis.n_jobs)
-        return cls(grown, grown.indicator(basis.X).T.tocsr())
-
     @property
-    def as_matrix(self) -> bool:
-        """Whether the examples are few enough for a kernel matrix."""
+    def is_matrix(self) -> bool:
+        """Whether the training examples are few enough for a kernel matrix."""
         return self.members.shape[1] <= MOST_IN_MATRIX
 
     def rows(self, X: Any) -> Any:
-        """Return the kernel values between new and training examples."""
-        shared = self.leaf_map.indicator(X) @ self.members
-        shared = shared.astype(np.float64) / self.leaf_map.n_trees
-        return shared.toarray() if self.as_matrix else shared
+        """Return the kernel values between new and training examples.
 
-    def compared(self) -> KernelMatrix | Leaves:
-        """Return the training examples as the solver takes them."""
-        if not self.as_matrix:
-            return Leaves(leaf_features(self.members, self.leaf_map.n_trees))
-        shared = (self.members.T.tocsr() @ self.members).toarray()
-        return KernelMatrix(shared.astype(np.float64) / self.leaf_map.n_trees)
+        They are sparse if the training examples are many.
+        """
+        leaves = self.leaf_map.leaves(X)
+        if self.is_matrix:
+            return self.matrix(leaves)
+        shared = (self.leaf_map.indicator(leaves) @ self.members).astype(np.float64)
+        shared.data /= self.leaf_map.n_trees
+        return shared
+
+    def matrix(self, leaves: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the dense kernel between examples with these leaves and training."""
+        K = np.zeros((len(leaves), self.members.shape[1]))
+        members = self.members
+        _compiled.add_shared_leaves(leaves, members.indptr, members.indices, K)
+        K /= self.leaf_map.n_trees
+        return K
+
+
+def grow(basis: ForestBasis) -> tuple[GrownForest, ForestBasis]:
+    """Grow the forest of training examples; return it, and the basis with it."""
+    leaf_map = basis.kernel.grow(basis.X, basis.Y, basis.seed, basis.n_jobs)
+    leaves = leaf_map.leaves(basis.X)
+    grown = GrownForest(leaf_map, leaf_map.indicator(leaves).T.tocsr())
+    if grown.is_matrix:
+        compared: Any = KernelMatrix(grown.matrix(leaves))
+    else:
+        compared = Leaves(leaf_features(grown.members, leaf_map.n_trees))
+    return grown, basis._replace(compared=compared)
 
 
 class ForestBasis(NamedTuple):
@@ -138,9 +153,7 @@ class ForestBasis(NamedTuple):
 
     def fold(self, train: Indices, test: Indices) -> tuple[ForestBasis, Any]:
         """Grow a forest on the rows `train` alone; it never saw the others."""
-        inside = self._replace(X=self.X[train], Y=self.Y[train])
-        grown = GrownForest.of(inside)
-        inside = inside._replace(compared=grown.compared())
+        grown, inside = grow(self._replace(X=self.X[train], Y=self.Y[train]))
         if self.is_single:
             inside = inside.in_single_precision()
         return inside, grown.rows(self.X[test])
@@ -169,11 +182,17 @@ class ForestInput(Input):
         name = self.spec.name
         return name if isinstance(name, ForestKernel) else ForestKernel()
 
-    def numbers(self, X: Any, *, reset: bool) -> Any:
-        """Return X with numbers in place of categories, which `reset` learns."""
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories; `reset` learns them."""
         if reset:
             self.columns = CategoryColumns.of(X, self.kernel.categories)
-        return X if self.columns is None else self.columns.numbers(X)
+        return self.columns is not None
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with numbers in place of categories."""
+        if self.columns is None:
+            raise ValueError("X has no columns of categories.")
+        return self.columns.numbers(X)
 
     def fit(self, X: Any, Y: NDArray[np.int32]) -> ForestBasis:
         """Grow the forest."""
@@ -184,9 +203,8 @@ class ForestInput(Input):
         own = np.random.SeedSequence(root.entropy, spawn_key=(_SEED_KEY,))
         seed = int(own.generate_state(1, np.uint64)[0])
         basis = ForestBasis(X, Y, self.kernel, seed, self._resources.n_jobs)
-        grown = GrownForest.of(basis)
-        self.leaf_map, self.members = grown
-        return basis._replace(compared=grown.compared())
+        (self.leaf_map, self.members), basis = grow(basis)
+        return basis
 
     @property
     def attributes(self) -> dict[str, Any]:

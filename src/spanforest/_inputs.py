@@ -142,12 +142,16 @@ class Input(ABC):
         # a random state is of no use after `fit`, and not every file can hold one
         return {k: v for k, v in vars(self).items() if k != "_resources"}
 
-    def numbers(self, X: Any, *, reset: bool) -> Any:
-        """Return the user's X with numbers in place of what this kind accepts beside.
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories, which `numbers` then replaces.
 
-        With `reset`, X are the training examples, from which the numbering is learned.
+        With `reset`, X are the training examples: columns and categories are learned.
         """
-        return X
+        return False
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with numbers in place of categories."""
+        raise NotImplementedError
 
     @abstractmethod
     def fit(self, X: Any, Y: NDArray[np.int32]) -> Basis:

@@ -18,8 +18,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from spanforest._classifier import GraphClassifier
+from spanforest._forest_input import ForestInput
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
+from spanforest.kernels import LeafMap
 
 __all__ = [
     *("TRUSTED", "check_contents", "contents", "largest_size", "name_of"),
@@ -38,6 +40,9 @@ _TRUSTED_NAMES = {
     "spanforest.calibration": "Calibration",
     "spanforest._labels": "LabelCoding",
     "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
+    "spanforest._forest_input": "ForestInput",
+    "spanforest._category_columns": "CategoryColumns",
+    "spanforest.kernels._forest": "ForestKernel LeafMap",
     "spanforest.kernels._registry": "KernelSpec",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
@@ -144,6 +149,8 @@ def check_contents(model: BaseEstimator) -> None:
             again = LabelGraph(item.n_labels, item.edges)
             if again != item or again.n_components != item.n_components:
                 raise ValueError(f"{where} is not a graph")
+        elif isinstance(item, ForestInput):
+            _check_forest(item)
         elif sparse.issparse(item):
             item.check_format(full_check=True)
         elif isinstance(item, BaseEstimator):
@@ -165,6 +172,18 @@ def _check_classifier(model: GraphClassifier) -> None:
     n_cells, n_columns = model._factors.n_cells, model._weights.shape[1]
     if n_columns != n_cells or model.intercept_.shape != (n_cells,):
         raise ValueError("its weights and its graph do not fit together")
+
+
+def _check_forest(fitted: ForestInput) -> None:
+    if "leaf_map" not in vars(fitted):  # not fitted
+        return
+    leaf_map, members = fitted.leaf_map, fitted.members
+    if not isinstance(leaf_map, LeafMap) or not sparse.issparse(members):
+        raise ValueError("its forest is not a forest")
+    leaf_map.check()
+    members.check_format(full_check=True)
+    if members.format != "csr" or members.shape[0] != leaf_map.n_leaves:
+        raise ValueError("its forest and its examples do not fit together")
 
 
 def _check_tree(tree: Any, n_features: int) -> None:

@@ -23,7 +23,7 @@ from spanforest._compiled.enumeration import (
 )
 from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
-from spanforest._compiled.leaves import dense_leaves, sparse_leaves
+from spanforest._compiled.leaves import add_shared_leaves, dense_leaves, sparse_leaves
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
     TIGHT,
@@ -50,4 +50,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

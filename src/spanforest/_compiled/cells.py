@@ -57,4 +57,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

@@ -65,4 +65,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

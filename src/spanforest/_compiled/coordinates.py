@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

@@ -23,4 +23,4 @@ except KeyError:  # this version of Numba does not know the option
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

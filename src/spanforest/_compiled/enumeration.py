@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

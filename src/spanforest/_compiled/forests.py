@@ -151,4 +151,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

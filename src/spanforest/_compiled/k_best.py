@@ -191,4 +191,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

@@ -44,4 +44,19 @@ def sparse_leaves(rows, n_features, trees, leaves):
             x[rows.indices[s]] = 0.0
 
 
-# stamp: 9798f13c7a0c0c5f
+@compiled
+def add_shared_leaves(leaves, indptr, indices, K):
+    """Add to K[i, j] the number of trees in which examples i and j share a leaf.
+
+    `leaves` (n_samples, n_trees) are those of the examples i. The examples j of leaf s
+    are ``indices[indptr[s] : indptr[s + 1]]``.
+    """
+    for i in range(leaves.shape[0]):
+        row = K[i]
+        for p in range(leaves.shape[1]):
+            leaf = leaves[i, p]
+            for s in range(indptr[leaf], indptr[leaf + 1]):
+                row[indices[s]] += 1.0
+
+
+# stamp: a4559aa972c47614

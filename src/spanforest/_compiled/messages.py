@@ -274,4 +274,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

@@ -156,4 +156,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

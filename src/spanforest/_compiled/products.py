@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

@@ -130,4 +130,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

@@ -244,4 +244,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

@@ -375,4 +375,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 9798f13c7a0c0c5f
+# stamp: a4559aa972c47614

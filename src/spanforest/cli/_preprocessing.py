@@ -16,6 +16,7 @@ _DEFAULT_SCALES = {
     "poly": Scale.standard,
     "cosine": Scale.standard,
     "tanimoto": Scale.none,
+    "forest": Scale.none,
     "precomputed": Scale.none,
 }
 
@@ -23,7 +24,8 @@ _DEFAULT_SCALES = {
 def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
     """Return `scale` or, if it is None, the scaling that suits data and kernel."""
     if scale is None:
-        return Scale.tfidf if dataset.is_text else _DEFAULT_SCALES[kernel]
+        suits_text = dataset.is_text and kernel != "forest"
+        return Scale.tfidf if suits_text else _DEFAULT_SCALES[kernel]
     if dataset.X is None and scale is not Scale.none:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features.", "--scale"

@@ -21,7 +21,6 @@ from spanforest import _compiled
 from spanforest._parameters import check_count, check_option
 
 KINDS = ("extra", "random")
-LARGEST = float(np.finfo(np.float32).max)  # scikit-learn's trees compare float32
 
 
 class ForestKernel(BaseEstimator):
@@ -231,6 +230,11 @@ class LeafMap:
 
         X is a float32 array or CSR matrix.
         """
+        if X.shape[1] != self.n_features:  # or compiled code would read elsewhere
+            raise ValueError(
+                f"X must have the {self.n_features} features of training; got "
+                f"{X.shape[1]}."
+            )
         trees = _compiled.DecisionTrees(
             *(self.feature, self.threshold, self.left, self.right, self.nan_left),
             self.root,
@@ -243,12 +247,11 @@ class LeafMap:
             _compiled.dense_leaves(np.ascontiguousarray(X), trees, leaves)
         return leaves
 
-    def indicator(self, X: Any) -> sparse.csr_array:
+    def indicator(self, leaves: NDArray[np.int32]) -> sparse.csr_array:
         """Return a row per example with a 1 at each of its leaves.
 
         The shape is (n_samples, n_leaves).
         """
-        leaves = self.leaves(X)
         return sparse.csr_array(
             (
                 np.ones(leaves.size, dtype=np.float32),
@@ -263,22 +266,27 @@ class LeafMap:
 
         Every child comes after its parent. So every search ends.
         """
+        kinds: list[tuple[NDArray[Any], str]] = [(self.feature, "i")]
+        kinds += [(self.threshold, "f"), (self.left, "i"), (self.right, "i")]
+        kinds += [(self.nan_left, "b")]
+        is_sound = all(
+            array.dtype.kind == kind and array.shape == (len(self.feature),)
+            for array, kind in kinds
+        )
+        is_sound &= self.root.dtype.kind == "i" and self.root.ndim == 1
+        if not is_sound or not self._leads_to_leaves():
+            raise ValueError("its forest is not a forest")
+
+    def _leads_to_leaves(self) -> bool:
         n_nodes, inner = len(self.feature), np.flatnonzero(self.feature >= 0)
         children = np.concatenate([self.left[inner], self.right[inner]])
-        leaf_numbers = self.left[self.feature < 0]
-        arrays = (self.threshold, self.left, self.right, self.nan_left)
-        kinds = [(self.feature, "i"), (self.threshold, "f"), (self.left, "i")]
-        kinds += [(self.right, "i"), (self.nan_left, "b"), (self.root, "i")]
-        if (
-            any(array.ndim != 1 or array.dtype.kind != kind for array, kind in kinds)
-            or any(len(array) != n_nodes for array in arrays)
-            or not np.all((self.root >= 0) & (self.root < n_nodes))
-            or np.any(self.feature >= self.n_features)
-            or np.any(children <= np.tile(inner, 2))
-            or np.any(children >= n_nodes)
-            or np.any((leaf_numbers < 0) | (leaf_numbers >= len(leaf_numbers)))
-        ):
-            raise ValueError("its forest is not a forest")
+        numbers = self.left[self.feature < 0]
+        return bool(
+            np.all((self.root >= 0) & (self.root < n_nodes))
+            and np.all(self.feature < self.n_features)
+            and np.all((children > np.tile(inner, 2)) & (children < n_nodes))
+            and np.all((numbers >= 0) & (numbers < len(numbers)))
+        )
 
 
 def label_targets(Y: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -320,4 +328,4 @@ def _is_share_of_features(value: Any) -> bool:
         return True
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    return value >= 1 if isinstance(value, Integral) else 0 < value <= 1
+    return int(value) >= 1 if isinstance(value, Integral) else 0.0 < float(value) <= 1.0

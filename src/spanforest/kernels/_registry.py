@@ -101,12 +101,13 @@ class KernelSpec:
             # a copy: the caller's dict may change between fit and predict
             object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))
             return
+        names = sorted([*KERNELS, "forest", "precomputed"])
         if isinstance(self.name, ForestKernel):
             self.name.check()
-        elif not isinstance(self.name, str) or self.name not in KERNEL_NAMES:
+        elif not isinstance(self.name, str) or self.name not in names:
             raise ValueError(
                 f"Unknown kernel {self.name!r}. Pass one of "
-                f"{', '.join(map(repr, KERNEL_NAMES))}, a ForestKernel or a callable."
+                f"{', '.join(map(repr, names))}, a ForestKernel or a callable."
             )
         if self.kernel_params:
             raise ValueError(
