@@ -45,6 +45,7 @@ from spanforest import (
     _model_file_checks,
 )
 from spanforest.graphs import GENERATORS, LabelGraph
+from spanforest.kernels import ForestKernel
 from spanforest.metrics import MEASURES
 from spanforest.paper import baselines
 from spanforest.paper.baselines import AdaBoostMHClassifier
@@ -426,3 +427,38 @@ def test_a_tree_over_other_features_is_refused(n_features, path):
     model = AdaBoostMHClassifier(n_estimators=2, random_state=0).fit(X, Y)
     model.estimators_[1].n_features_in_ = n_features
     assert_not_built(model, path, "one of its trees is not a tree")
+
+
+# --- forest kernels -------------------------------------------------------------------
+
+
+def leaf_map_with(name, value):
+    def change(fitted):
+        getattr(fitted.leaf_map, name)[0] = value
+
+    return change
+
+
+def fewer_leaves_than_trees_have(fitted):
+    fitted.members = fitted.members[:-1]
+
+
+def members_outside(fitted):
+    fitted.members.indices[0] = 10**6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        leaf_map_with("left", 0),  # its own child: an endless walk
+        leaf_map_with("right", 10**6),
+        leaf_map_with("feature", 10**6),
+        leaf_map_with("root", -1),
+        fewer_leaves_than_trees_have,
+        members_outside,
+    ],
+)
+def test_a_forest_kernel_with_wrong_indices_is_refused(change, path):
+    model = mmcrf(kernel=ForestKernel(3)).fit(X, Y)
+    change(model._input)
+    assert_not_built(model, path, "")
