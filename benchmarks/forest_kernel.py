@@ -22,10 +22,11 @@ N_FEATURES, N_LABELS, N_TREES = 20, 10, 50
 
 def make_data(n_samples):
     """Return numbers, a tenth of them missing, and noisy labels."""
-    rng = np.random.default_rng(0)
+    rule = np.random.default_rng(1).normal(size=(N_FEATURES, N_LABELS))
+    rng = np.random.default_rng(n_samples)
     X = rng.normal(size=(n_samples, N_FEATURES)).astype(np.float32)
     noise = rng.normal(size=(n_samples, N_LABELS))
-    Y = X @ rng.normal(size=(N_FEATURES, N_LABELS)) + 2 * noise > 3
+    Y = X @ rule + noise > 3
     X[rng.random(X.shape) < 0.1] = np.nan
     return X, Y.astype(int)
 

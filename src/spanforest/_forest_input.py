@@ -18,7 +18,8 @@ from spanforest._category_columns import CategoryColumns
 from spanforest._inputs import Basis, Indices, Input, KernelMatrix
 from spanforest._parameters import seed_sequence
 from spanforest.factors import Coordinates
-from spanforest.kernels import ForestKernel, LeafMap
+from spanforest.kernels import ForestKernel
+from spanforest.kernels._forest import LeafMap
 from spanforest.solver import SparseForm
 
 # With more examples the leaves are used in place of a kernel matrix. Measured with 100

@@ -21,7 +21,7 @@ from spanforest._classifier import GraphClassifier
 from spanforest._forest_input import ForestInput
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
-from spanforest.kernels import LeafMap
+from spanforest.kernels._forest import LeafMap
 
 __all__ = [
     *("TRUSTED", "check_contents", "contents", "largest_size", "name_of"),

@@ -50,4 +50,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

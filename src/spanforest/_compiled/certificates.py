@@ -65,4 +65,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

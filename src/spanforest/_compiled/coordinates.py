@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

@@ -191,4 +191,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

@@ -26,8 +26,8 @@ def dense_leaves(X, trees, leaves):
     `trees` are `DecisionTrees`.
     """
     for i in range(X.shape[0]):
-        for p in range(trees.root.shape[0]):
-            leaves[i, p] = _leaf_of(X[i], trees.root[p], trees)
+        for tree in range(trees.root.shape[0]):
+            leaves[i, tree] = _leaf_of(X[i], trees.root[tree], trees)
 
 
 @compiled
@@ -38,8 +38,8 @@ def sparse_leaves(rows, n_features, trees, leaves):
         entries = slice(rows.indptr[i], rows.indptr[i + 1])
         for s in range(entries.start, entries.stop):
             x[rows.indices[s]] = rows.data[s]
-        for p in range(trees.root.shape[0]):
-            leaves[i, p] = _leaf_of(x, trees.root[p], trees)
+        for tree in range(trees.root.shape[0]):
+            leaves[i, tree] = _leaf_of(x, trees.root[tree], trees)
         for s in range(entries.start, entries.stop):
             x[rows.indices[s]] = 0.0
 
@@ -53,10 +53,10 @@ def add_shared_leaves(leaves, indptr, indices, K):
     """
     for i in range(leaves.shape[0]):
         row = K[i]
-        for p in range(leaves.shape[1]):
-            leaf = leaves[i, p]
+        for tree in range(leaves.shape[1]):
+            leaf = leaves[i, tree]
             for s in range(indptr[leaf], indptr[leaf + 1]):
                 row[indices[s]] += 1.0
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

@@ -130,4 +130,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

@@ -375,4 +375,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: a4559aa972c47614
+# stamp: 7682324d72f62cae

@@ -59,8 +59,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     graph : str, graph, list of graphs or callable, default="informed_tree"
         As in `RandomGraphEnsembleClassifier`, where ``"random_tree"``, which does not
         look at the labels, is the default.
-    kernels : str, callable or sequence of these, default=("linear", "rbf")
-        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes.
+    kernels : str, ForestKernel, callable or sequence of these, \
+    default=("linear", "rbf")
+        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes. A forest
+        is grown again on every fold.
         "precomputed" can only stand alone.
     gammas : sequence of float, optional
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
