@@ -166,6 +166,18 @@ def test_counting_labels_skips_what_is_dropped_in_arff_too(ok, folder):
     assert predictions(ok, "m", "a.arff").columns.tolist() == LABELS
 
 
+def test_the_forest_kernel_takes_missing_features_and_no_scaling(ok, folder):
+    frame = frame_of(*make_songs(40, 0))
+    frame.loc[[2, 5], "tempo"] = np.nan
+    frame.to_csv("gaps.csv", index=False)
+    args = ("--labels", "last:3", "--trees", "2", "--kernel", "forest")
+    ok("train", "gaps.csv", *args, "-o", "m.spanforest")
+    assert [name for name, _ in load("m.spanforest").steps] == ["classifier"]
+    assert len(predictions(ok, "m.spanforest", "gaps.csv")) == len(frame)
+    facts = json.loads(ok("inspect", "m.spanforest", "--json"))
+    assert facts["parameters"]["kernel"] == "forest"
+
+
 def test_missing_features_are_refused_or_filled(ok, fails, folder):
     frame = frame_of(*make_songs(40, 0))
     frame.loc[3, "tempo"] = frame.loc[5, "tempo"] = np.nan

@@ -30,6 +30,7 @@ from small_data import (
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
+from spanforest.kernels import ForestKernel
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1_scorer,
@@ -68,6 +69,7 @@ def not_expected(estimator):
         RandomGraphEnsembleClassifierCV(
             2, gammas=(1.0,), Cs=(0.1, 1.0), losses="edge", n_estimators_search=1
         ),
+        RandomGraphEnsembleClassifier(2, kernel=ForestKernel(10, 1)),
     ],
     expected_failed_checks=not_expected,
 )

@@ -32,14 +32,13 @@ from small_data import (
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest._calibration_folds import RefittedMembers, margins_of_fold
+from spanforest._input_kinds import input_for, kind_of_input
 from spanforest._inputs import (
     SINGLE_SUFFICES,
     Input,
     KernelInput,
     LinearInput,
     PrecomputedInput,
-    input_for,
-    kind_of_input,
 )
 from spanforest._training import Draw, Settings, TrainingSet, train_member, train_path
 from spanforest.aggregation import average_margins

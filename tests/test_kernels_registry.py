@@ -25,9 +25,7 @@ from spanforest.kernels import (
 )
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
-FEATURE_KERNELS = [name for name in KERNEL_NAMES if name != "precomputed"]
-
-
+FEATURE_KERNELS = sorted(KERNELS)
 SKLEARN_PARAMETERS = {
     "linear": (),
     "cosine": (),
@@ -285,7 +283,7 @@ def laplacian(monkeypatch):
 
 
 def test_the_list_of_names_is_that_of_the_registry():
-    assert set(KERNEL_NAMES) == {*KERNELS, "precomputed"}
+    assert set(KERNEL_NAMES) == {*KERNELS, "forest", "precomputed"}
 
 
 @pytest.mark.parametrize("normalize_kernel", [False, True])

@@ -48,6 +48,7 @@ from spanforest import (
     _model_file_checks,
 )
 from spanforest.graphs import GENERATORS, LabelGraph
+from spanforest.kernels import ForestKernel
 from spanforest.metrics import MEASURES
 from spanforest.paper import baselines
 from spanforest.paper.baselines import AdaBoostMHClassifier, PerLabelClassifier
@@ -481,3 +482,38 @@ def test_examples_with_other_numbers_of_features_are_refused(model, name, path):
     save(model, path)
     setattr(model, name, getattr(model, name)[:, :2].copy())
     assert_not_built(model, path, f"its {name} and its number of features do not fit")
+
+
+# --- forest kernels -------------------------------------------------------------------
+
+
+def leaf_map_with(name, value):
+    def change(fitted):
+        getattr(fitted.leaf_map, name)[0] = value
+
+    return change
+
+
+def fewer_leaves_than_trees_have(fitted):
+    fitted.members = fitted.members[:-1]
+
+
+def members_outside(fitted):
+    fitted.members.indices[0] = 10**6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        leaf_map_with("left", 0),  # its own child: an endless walk
+        leaf_map_with("right", 10**6),
+        leaf_map_with("feature", 10**6),
+        leaf_map_with("root", -1),
+        fewer_leaves_than_trees_have,
+        members_outside,
+    ],
+)
+def test_a_forest_kernel_with_wrong_indices_is_refused(change, path):
+    model = mmcrf(kernel=ForestKernel(3)).fit(X, Y)
+    change(model._input)
+    assert_not_built(model, path, "")

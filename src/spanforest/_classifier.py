@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from spanforest._inputs import Input, input_for, kind_of_input
+from spanforest._input_kinds import input_for, kind_of_input
+from spanforest._inputs import Input, Resources
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
@@ -104,9 +105,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        is_pairwise = kind_of_input(self.kernel).is_pairwise
-        tags.input_tags.sparse = not is_pairwise
-        tags.input_tags.pairwise = is_pairwise
+        kind = kind_of_input(self.kernel)
+        tags.input_tags.sparse = not kind.is_pairwise
+        tags.input_tags.pairwise = kind.is_pairwise
+        tags.input_tags.allow_nan = kind.accepts_nan
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
@@ -203,19 +205,39 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
         """Check X; features come out dense, or as CSR without duplicate entries."""
-        # new examples go to the input that was fitted, whatever set_params did since
-        kind = kind_of_input(self.kernel) if reset else self._input
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=False if kind.is_pairwise else "csr",
-            dtype=[np.float64, np.float32],
-        )
+        if reset:
+            # new examples go to this input, whatever set_params does until then
+            resources = Resources(self.random_state, getattr(self, "n_jobs", None))
+            spec, normalize = self._kernel_spec, self.normalize_kernel
+            self._input = input_for(spec, normalize, resources)
+        X = self._validated(X, reset=reset)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         return X
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Return X as scikit-learn's checks return it, numbers for categories."""
+        accepts_nan = self._input.accepts_nan
+        options = {
+            "accept_sparse": False if self._input.is_pairwise else "csr",
+            "dtype": [np.float64, np.float32],
+            "ensure_all_finite": "allow-nan" if accepts_nan else True,
+        }
+        if self._input.has_categories(X, reset=reset):
+            validate_data(self, X, reset=reset, skip_check_array=True)  # the names
+            numbers = self._input.numbers(X)
+            return check_array(numbers, estimator=self, input_name="X", **options)
+        try:
+            return validate_data(self, X, reset=reset, **options)
+        except ValueError as error:
+            if accepts_nan or "contains NaN" not in str(error):
+                raise
+            raise ValueError(
+                f"Input X contains NaN, and the kernel {self.kernel!r} needs a number "
+                'for every feature. Pass kernel="forest", which accepts NaN, or fill '
+                "the gaps first, for example with sklearn.impute.SimpleImputer."
+            ) from None
 
     def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         """Check labels and weights against examples that were checked."""
@@ -231,7 +253,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
-        self._input = input_for(self._kernel_spec, self.normalize_kernel)
         X = self._read_examples(X, reset=True)
         Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
         if rows is not None:

@@ -1,13 +1,13 @@
 """Kinds of input: linear features, kernels of features, precomputed kernel matrices.
 
-A kind of input is chosen once, in `input_for`. Its `fit` learns from the training
+A kind of input is chosen once, in `_input_kinds`. Its `fit` learns from the training
 examples and returns their *basis*, which gives the solver its form and can be split
 into folds. Its `rows` turns new examples into what a model's weights are multiplied by:
 
     scores = rows @ weights + intercept
 
-A kernel that is itself fitted to the examples and their labels is one more kind: its
-`fit` has both, and the basis that it returns fits the kernel again in every fold.
+A kernel that is itself fitted to the examples and their labels is one more kind, in
+`_forest_input`: the basis that its `fit` returns fits the kernel again in every fold.
 """
 
 from __future__ import annotations
@@ -117,15 +117,41 @@ class KernelMatrix(NamedTuple):
         return self._replace(single=self.K.astype(np.float32))
 
 
+class Resources(NamedTuple):
+    """What `fit` may use beside the data."""
+
+    random_state: Any = None
+    n_jobs: int | None = None  # threads; they change no result
+
+
 class Input(ABC):
     """A kind of input, with the kernel's parameters and what it learned in `fit`."""
 
     is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
+    accepts_nan: ClassVar[bool] = False
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
 
-    def __init__(self, spec: KernelSpec, normalize: bool) -> None:
+    def __init__(
+        self, spec: KernelSpec, normalize: bool, resources: Resources | None = None
+    ) -> None:
         self.spec = spec
         self.normalize = normalize
+        self._resources = resources or Resources()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a random state is of no use after `fit`, and not every file can hold one
+        return {k: v for k, v in vars(self).items() if k != "_resources"}
+
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories, which `numbers` then replaces.
+
+        With `reset`, X are the training examples: columns and categories are learned.
+        """
+        return False
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with numbers in place of categories."""
+        raise NotImplementedError
 
     @abstractmethod
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Basis:
@@ -237,33 +263,6 @@ class PrecomputedInput(Input):
         """Return the kernel values with the training examples that count."""
         K = self.spec.matrix(X)
         return K if self.columns is None else K[:, self.columns]
-
-
-def kind_of_input(kernel: Any) -> type[Input]:
-    """Return the kind of input that goes with a kernel.
-
-    Examples
-    --------
-    >>> kind_of_input("rbf").__name__, kind_of_input("precomputed").__name__
-    ('KernelInput', 'PrecomputedInput')
-    """
-    if isinstance(kernel, str):
-        kinds = {"linear": LinearInput, "precomputed": PrecomputedInput}
-        return kinds.get(kernel, KernelInput)
-    return KernelInput
-
-
-def input_for(spec: KernelSpec, normalize: bool) -> Input:
-    """Return the input of a kernel, not yet fitted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> given = input_for(KernelSpec("linear"), normalize=True)
-    >>> given.fit(np.array([[3.0, 4.0]]), np.zeros((1, 1), dtype=np.int32)).X.tolist()
-    [[0.6, 0.8]]
-    """
-    return kind_of_input(spec.name)(spec, normalize)
 
 
 def check_size(X: Any) -> None:

@@ -19,8 +19,10 @@ from sklearn.base import BaseEstimator
 from sklearn.svm import SVC, NuSVC
 
 from spanforest._classifier import GraphClassifier
+from spanforest._forest_input import ForestInput
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
+from spanforest.kernels._forest import LeafMap
 
 __all__ = [
     *("TRUSTED", "check_contents", "contents", "largest_size", "name_of"),
@@ -39,6 +41,9 @@ _TRUSTED_NAMES = {
     "spanforest.calibration": "Calibration",
     "spanforest._labels": "LabelCoding",
     "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
+    "spanforest._forest_input": "ForestInput",
+    "spanforest._category_columns": "CategoryColumns",
+    "spanforest.kernels._forest": "ForestKernel LeafMap",
     "spanforest.kernels._registry": "KernelSpec",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
@@ -147,6 +152,8 @@ def check_contents(model: BaseEstimator) -> None:
             again = LabelGraph(item.n_labels, item.edges)
             if again != item or again.n_components != item.n_components:
                 raise ValueError(f"{where} is not a graph")
+        elif isinstance(item, ForestInput):
+            _check_forest(item)
         elif sparse.issparse(item):
             item.check_format(full_check=True)
         elif isinstance(item, BaseEstimator):
@@ -203,6 +210,18 @@ def _check_support_vectors(model: Any) -> None:
     )
     if not is_sound:
         raise ValueError("one of its support vector machines is not sound")
+
+
+def _check_forest(fitted: ForestInput) -> None:
+    if "leaf_map" not in vars(fitted):  # not fitted
+        return
+    leaf_map, members = fitted.leaf_map, fitted.members
+    if not isinstance(leaf_map, LeafMap) or not sparse.issparse(members):
+        raise ValueError("its forest is not a forest")
+    leaf_map.check()
+    members.check_format(full_check=True)
+    if members.format != "csr" or members.shape[0] != leaf_map.n_leaves:
+        raise ValueError("its forest and its examples do not fit together")
 
 
 def _check_tree(tree: Any, n_features: int) -> None:

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.kernels import ForestKernel
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["warm_up"]
@@ -60,6 +61,8 @@ def _cases(X: Any, Y: Any) -> Iterator[tuple[Any, Any, Any]]:
     yield MMCRFClassifier("independent"), X, Y[:, 0]
     yield MMCRFClassifier([(0, 1), (1, 2), (0, 2)]), X, Y[:, :3]  # few labellings
     yield MMCRFClassifier(kernel="precomputed"), X @ X.T, Y
+    for inputs in (X, sparse.csr_matrix(X)):
+        yield MMCRFClassifier(kernel=ForestKernel(5)), inputs, Y
 
 
 def _use(classifier: Any, X: Any, y: Any) -> None:

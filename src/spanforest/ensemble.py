@@ -68,14 +68,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
     kernel, gamma, degree, coef0, kernel_params, normalize_kernel, C, loss, \
     fit_intercept, tol, max_iter
-        As in `MMCRFClassifier`. The kernel matrix is computed once for all members.
+        As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
+        so is the forest of a forest kernel.
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
     class_weight : None, "balanced", dict or list of dict, optional
         How much a label counts in training, by its true value: see `MMCRFClassifier`.
     random_state : int, RandomState, Generator or None
-        Draws the graphs and the order of the examples.
+        Draws the graphs, the order of the examples, and the forest of a forest kernel.
     verbose : int, default=0
         Show progress if positive: a bar on a terminal if rich is installed, else plain
         lines on stderr.

@@ -40,9 +40,11 @@ class MMCRFClassifier(GraphClassifier):
         ``"independent"`` (no edges); or a list of label pairs, an adjacency matrix, a
         networkx graph, a `spanforest.graphs.LabelGraph`; or a function of
         ``(n_labels, rng)`` that returns one. Graphs with cycles are allowed.
-    kernel : str or callable, default="linear"
-        ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``,
-        ``"precomputed"``, or a function of two feature matrices.
+    kernel : str, ForestKernel or callable, default="linear"
+        ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``, ``"forest"``
+        (learned from the labels too; accepts NaN and categories: see
+        `spanforest.kernels.ForestKernel`), ``"precomputed"``, or a function of two
+        feature matrices.
     gamma : float, optional
         Scale of "rbf" and "poly". By default, for "rbf", one over the median of the
         squared distances between training examples
@@ -77,7 +79,7 @@ class MMCRFClassifier(GraphClassifier):
         both counted by `sample_weight`. An edge counts as often as the mean weight of
         its two labels.
     random_state : int, RandomState, Generator or None
-        Draws the graph and the order of the examples.
+        Draws the graph, the order of the examples, and the forest of a forest kernel.
     verbose : int, default=0
         Show progress if positive: a bar on a terminal if rich is installed, else plain
         lines on stderr.
@@ -104,7 +106,8 @@ class MMCRFClassifier(GraphClassifier):
     intercept_ : ndarray of shape (n_cells,)
         Scores of the constant feature.
     X_fit_ : ndarray or sparse matrix
-        The training examples, with a kernel that is neither linear nor precomputed.
+        The training examples, with a kernel that is neither linear nor precomputed nor
+        a forest.
     gamma_ : float or None
         The scale that the kernel has; None if it has none.
     dual_objective_ : float

@@ -28,6 +28,7 @@ from spanforest._compiled.enumeration import (
 )
 from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
+from spanforest._compiled.leaves import add_shared_leaves, dense_leaves, sparse_leaves
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
     Messages,
@@ -38,6 +39,7 @@ from spanforest._compiled.messages import (
 from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
+    DecisionTrees,
     DenseRows,
     FactorArrays,
     LossArrays,
@@ -51,4 +53,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

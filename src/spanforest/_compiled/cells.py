@@ -83,4 +83,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

@@ -68,4 +68,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

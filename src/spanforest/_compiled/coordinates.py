@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

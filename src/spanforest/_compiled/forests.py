@@ -153,4 +153,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

@@ -294,4 +294,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

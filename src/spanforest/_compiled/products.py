@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

@@ -79,6 +79,20 @@ class SparseRows(NamedTuple):
     indptr: np.ndarray
 
 
+class DecisionTrees(NamedTuple):
+    """The nodes of all trees of a forest, one tree after the other.
+
+    A leaf has feature -1, and its number stands in `left`.
+    """
+
+    feature: np.ndarray  # (n_nodes,) which feature a node looks at
+    threshold: np.ndarray  # (n_nodes,) examples up to it go left
+    left: np.ndarray  # (n_nodes,) the child to the left, or the number of a leaf
+    right: np.ndarray  # (n_nodes,) the child to the right
+    nan_left: np.ndarray  # (n_nodes,) whether examples without a value go left
+    root: np.ndarray  # (n_trees,) the first node of each tree
+
+
 class Schedule(NamedTuple):
     """How long and how carefully max-product passes messages."""
 
@@ -118,4 +132,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

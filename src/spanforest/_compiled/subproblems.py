@@ -245,4 +245,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

@@ -425,4 +425,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: 2f35c10293981952
+# stamp: d83e401c23129291

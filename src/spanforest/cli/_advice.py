@@ -44,6 +44,9 @@ PHRASES = (
         "Raise max_iter or tol, lower C,.*",
         "Raise --max-iter or --tol, lower --C, or scale the data: --scale unit.",
     ),
+    Phrase(
+        r"Pass X\.toarray\(\), or replace the NaN\.", "Fill them in: --missing mean."
+    ),
     Phrase("(^|(?<=: ))Value error, ", ""),  # some versions of Typer add it
 )
 

@@ -102,7 +102,9 @@ def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Datase
     dataset = _read_training_file(request)
     if dataset.X is not None and not dataset.n_features:
         raise ValueError(f"no column of {request.data} is left for the features.")
-    advice = "use --missing mean, or leave such columns out with --drop"
+    advice = (
+        "use --missing mean or --kernel forest, or leave such columns out with --drop"
+    )
     _check_numbers(dataset, request, fills_gaps, advice)
     if len(dataset.label_names) != dataset.n_labels:
         dataset = replace(dataset, label_names=numbered_labels(dataset.n_labels))

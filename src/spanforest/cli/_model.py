@@ -91,9 +91,11 @@ class TrainedModel:
 
     @property
     def fills_gaps(self) -> bool:
-        """Whether missing features are filled before they reach the classifier."""
+        """Whether missing features are filled, or accepted by the classifier."""
         steps = getattr(self.estimator, "steps", [])
-        return any(isinstance(step, SimpleImputer) for _, step in steps)
+        return self.classifier._input.accepts_nan or any(
+            isinstance(step, SimpleImputer) for _, step in steps
+        )
 
     @property
     def is_dense(self) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _DEFAULT_SCALES = {
     "linear": Scaling.unit,
     "tanimoto": Scaling.none,
+    "forest": Scaling.none,
     "precomputed": Scaling.none,
 }
 
@@ -20,8 +21,9 @@ _DEFAULT_SCALES = {
 def choose_scale(dataset: "Dataset", scale: Scaling | None, kernel: str) -> Scaling:
     """Return `scale` or, if it is None, the scaling that suits data and kernel."""
     if scale is None:
+        suits_text = dataset.is_text and kernel != "forest"
         suitable = _DEFAULT_SCALES.get(kernel, Scaling.standard)
-        return Scaling.tfidf if dataset.is_text else suitable
+        return Scaling.tfidf if suits_text else suitable
     if dataset.X is None and scale is not Scaling.none:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features.", "--scale"

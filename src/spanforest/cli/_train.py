@@ -117,8 +117,10 @@ def _train(training: Training) -> None:
     _check_model_file(output, data, training.graph)
     graph = _read_graph(training.graph)
     is_random = isinstance(graph, str) and graph not in NOT_RANDOM
+    takes_gaps = training.kernel is KernelName.forest
     dataset = read_training_data(
-        training.request, fills_gaps=training.missing is not Missing.refuse
+        training.request,
+        fills_gaps=takes_gaps or training.missing is not Missing.refuse,
     )
     kernel = _choose_kernel(dataset, training.kernel)
     scale = choose_scale(dataset, training.scale, kernel)

@@ -25,6 +25,7 @@ class KernelName(StrEnum):
     rbf = "rbf"
     tanimoto = "tanimoto"
     cosine = "cosine"
+    forest = "forest"
 
 
 class Loss(StrEnum):
@@ -77,19 +78,23 @@ ScaleOption = Annotated[
         "1. unit: the same, then a constant is added and every example is scaled to "
         "unit length. minmax: to the range from 0 to 1. tfidf: counts of words get "
         "weights. none: not at all. Sparse features are not shifted. By default unit "
-        "for the linear kernel, standard for rbf, poly and cosine, none for tanimoto; "
-        "tfidf for data sets known to be text.",
+        "for the linear kernel, standard for rbf, poly and cosine, none for tanimoto "
+        "and forest; tfidf for data sets known to be text.",
         show_default=False,
     ),
 ]
 MissingOption = Annotated[
     Missing,
-    typer.Option(help="Refuse missing values of features, or fill them in."),
+    typer.Option(
+        help="Refuse missing values of features, or fill them in. The forest kernel "
+        "accepts them as they are."
+    ),
 ]
 KernelOption = Annotated[
     KernelName | None,
     typer.Option(
-        help="The kernel. By default linear, or the one that suits a known data set. "
+        help="The kernel. forest is learned from the examples and their labels, and "
+        "needs no scaling. By default linear, or the one that suits a known data set. "
         "If DATA has a kernel matrix, that one is used.",
         show_default=False,
     ),

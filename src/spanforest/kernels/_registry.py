@@ -27,6 +27,7 @@ from spanforest.kernels._arrays import (
     n_rows_of,
     squared_norms,
 )
+from spanforest.kernels._forest import ForestKernel
 from spanforest.kernels._functions import (
     cosine_kernel,
     gaussian_kernel,
@@ -51,16 +52,17 @@ class KernelSpec:
     "rbf"          exp(-gamma ‖x - y‖²)
     "cosine"       ⟨x, y⟩ / (‖x‖ ‖y‖), or 0 if either vector is zero
     "tanimoto"     see `tanimoto_kernel`
+    "forest"       see `ForestKernel`; needs labels, so it has no `matrix` here
     "precomputed"  the kernel matrix itself is given in place of `X`
     a callable     `name(X, Y, **kernel_params)`, on two whole matrices
     =============  =======================================================
 
     Parameters
     ----------
-    name : str or callable, default="linear"
-        A name of the table, or a function of two matrices that returns their
-        (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may depend on the
-        two examples i and j only.
+    name : str, ForestKernel or callable, default="linear"
+        A name of the table, a `ForestKernel`, or a function of two matrices that
+        returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may
+        depend on the two examples i and j only.
     gamma : float, optional
         Scale of "poly" and "rbf", positive. By default it is derived from the training
         examples, which are those of the columns: `median_gamma` for "rbf",
@@ -88,7 +90,7 @@ class KernelSpec:
     array([4., 9.])
     """
 
-    name: str | Callable[..., Any] = "linear"
+    name: str | ForestKernel | Callable[..., Any] = "linear"
     gamma: float | None = None
     degree: int = 3
     coef0: float = 1
@@ -99,11 +101,13 @@ class KernelSpec:
             # a copy: the caller's dict may change between fit and predict
             object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))
             return
-        names = sorted([*KERNELS, "precomputed"])
-        if not isinstance(self.name, str) or self.name not in names:
+        names = sorted([*KERNELS, "forest", "precomputed"])
+        if isinstance(self.name, ForestKernel):
+            self.name.check()
+        elif not isinstance(self.name, str) or self.name not in names:
             raise ValueError(
                 f"Unknown kernel {self.name!r}. Pass one of "
-                f"{', '.join(map(repr, names))}, or a callable."
+                f"{', '.join(map(repr, names))}, a ForestKernel or a callable."
             )
         if self.kernel_params:
             raise ValueError(
@@ -111,9 +115,8 @@ class KernelSpec:
                 f"{self.name!r}, which takes none; got {dict(self.kernel_params)!r}. "
                 "Set gamma, degree and coef0 as parameters of their own."
             )
-        if self.name in KERNELS:
-            for check in KERNELS[self.name].checks:
-                check(self)
+        for check in self._named.checks if self._named else ():
+            check(self)
 
     @property
     def is_callable(self) -> bool:
@@ -138,8 +141,23 @@ class KernelSpec:
         return self._scale is not None
 
     @property
+    def is_forest(self) -> bool:
+        """Whether the kernel is a forest, which must be grown on labels first.
+
+        Examples
+        --------
+        >>> KernelSpec("forest").is_forest, KernelSpec("rbf").is_forest
+        (True, False)
+        """
+        return self.name == "forest" or isinstance(self.name, ForestKernel)
+
+    @property
+    def _named(self) -> Kernel | None:
+        return KERNELS.get(self.name) if isinstance(self.name, str) else None
+
+    @property
     def _scale(self) -> Scale | None:
-        return KERNELS[self.name].scale if self.name in KERNELS else None
+        return self._named.scale if self._named else None
 
     def with_gamma(self, X: Any, sample_weight: Any = None) -> KernelSpec:
         """Return the kernel with the gamma that it has on training examples `X`.
@@ -194,7 +212,7 @@ class KernelSpec:
         if self.name == "precomputed":
             return as_float(X)
         with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
-            K = KERNELS[self.name].matrix(self, X, Y)
+            K = self._by_name.matrix(self, X, Y)
         if not np.isfinite(largest_entry(K)):
             raise ValueError(
                 f"The kernel {self.name!r} must have finite values; "
@@ -231,7 +249,16 @@ class KernelSpec:
             check_square(K, "a precomputed kernel matrix")
             return K.diagonal().copy()
         X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
-        return KERNELS[self.name].diagonal(self, X)
+        return self._by_name.diagonal(self, X)
+
+    @property
+    def _by_name(self) -> Kernel:
+        if self._named is None:
+            raise ValueError(
+                "the forest kernel is grown on examples and labels, and has no values "
+                "before that. Pass it to a classifier."
+            )
+        return self._named
 
     @property
     def _other_remedies(self) -> str:
@@ -343,4 +370,4 @@ KERNELS: dict[str, Kernel] = {
     "tanimoto": Kernel(matrix=lambda spec, X, Y: tanimoto_kernel(X, Y), diagonal=_ones),
 }
 
-KERNEL_NAMES = tuple(sorted([*KERNELS, "precomputed"]))
+KERNEL_NAMES = tuple(sorted([*KERNELS, "forest", "precomputed"]))

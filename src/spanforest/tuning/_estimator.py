@@ -59,8 +59,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     graph : str, graph, list of graphs or callable, default="informed_tree"
         As in `RandomGraphEnsembleClassifier`, where ``"random_tree"``, which does not
         look at the labels, is the default.
-    kernels : str, callable or sequence of these, default=("linear", "rbf")
-        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes.
+    kernels : str, ForestKernel, callable or sequence of these, \
+    default=("linear", "rbf")
+        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes. A forest
+        is grown again on every fold.
         "precomputed" can only stand alone.
     gammas : sequence of float, optional
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
@@ -192,8 +194,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         several = isinstance(self.kernels, list | tuple)
-        kernel = next(iter(self.kernels), None) if several else self.kernels
-        return RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
+        kernels = list(self.kernels) if several else [self.kernels]
+        tags = [
+            RandomGraphEnsembleClassifier(kernel=k).__sklearn_tags__()
+            for k in kernels or [None]
+        ]
+        tags[0].input_tags.allow_nan = all(t.input_tags.allow_nan for t in tags)
+        return tags[0]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and return self; another `aggregation` needs no new fit."""
@@ -306,7 +313,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
                 f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
-        reader = clone(template).set_params(kernel=kernels[0])
+        # of all kernels, those with a scale need the examples here
+        scaled = [kernel for kernel in kernels if KernelSpec(kernel).has_gamma]
+        reader = clone(template).set_params(kernel=[*scaled, kernels[0]][0])
         X = reader._read_examples(X, reset=True)
         targets = reader._read_targets(X, y, sample_weight)
         if targets.rows is not None:
