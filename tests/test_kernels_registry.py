@@ -259,7 +259,7 @@ def test_parameters_that_a_kernel_does_not_use_are_not_checked(name):
     KernelSpec(name, gamma=-1, degree=0.5, coef0=-1, kernel_params={})
 
 
-def mean_distance_gamma(X):
+def mean_distance_gamma(X, sample_weight=None):
     return 1 / np.abs(X[:, None] - X).sum(axis=2).mean()
 
 
