@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import MethodType
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from spanforest._inputs import Input, input_for, kind_of_input
 from spanforest._labels import LabelCoding, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
+from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
@@ -54,6 +56,7 @@ DATA_ATTRIBUTES = (
     "feature_names_in_",
     "X_fit_",
     "gamma_",
+    "kernel_",
 )
 
 
@@ -81,6 +84,11 @@ class _NeedsProbability:
 def needs_probability(method: Callable[..., Any]) -> Any:
     """Make a method available with ``probability=True`` only."""
     return _NeedsProbability(method)
+
+
+def is_auto(kernel: Any) -> bool:
+    """Return whether `fit` chooses the kernel."""
+    return isinstance(kernel, str) and kernel == "auto"
 
 
 def _limits(seconds: float | None) -> Limits:
@@ -173,8 +181,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def _kernel_spec(self) -> KernelSpec:
+        # until `_begin_fit` has seen the examples, "auto" may need what "rbf" needs
+        kernel = "rbf" if is_auto(self.kernel) else self.kernel
         return KernelSpec(
-            self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
+            kernel, self.gamma, self.degree, self.coef0, self.kernel_params
         )
 
     @property
@@ -221,6 +231,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             self.__dict__.pop(name, None)
         self._input = input_for(self._kernel_spec, self.normalize_kernel)
         X = self._read_examples(X, reset=True)
+        if is_auto(self.kernel):
+            spec = replace(self._kernel_spec, name=kernel_for(X))
+            self._input = input_for(spec, self.normalize_kernel)
         Y, self._coding = read_labels(
             y, allow_missing=True, missing_label=self.missing_label
         )
@@ -232,6 +245,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
+        self._input.learn_scaling(self.scaling, X)
         basis = self._input.fit(X, Y)
         for name, value in self._input.attributes.items():
             setattr(self, name, value)

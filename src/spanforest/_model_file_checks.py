@@ -38,6 +38,7 @@ _TRUSTED_NAMES = {
     "spanforest.calibration": "Calibration",
     "spanforest._labels": "LabelCoding",
     "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
+    "spanforest._scaling": "Rule Scaling",
     "spanforest.kernels._registry": "KernelSpec",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",

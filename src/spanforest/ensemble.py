@@ -66,7 +66,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     graph : str, graph, list of graphs or callable, default="random_tree"
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
-    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, C, loss, \
+    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
     fit_intercept, tol, max_iter
         As in `MMCRFClassifier`. The kernel matrix is computed once for all members.
     missing_label : number or str, optional
@@ -104,8 +104,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, X_fit_, gamma_, n_features_in_, \
-    feature_names_in_
+    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
+    n_features_in_, feature_names_in_
         As in `MMCRFClassifier`.
 
     See Also
@@ -134,12 +134,13 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         n_estimators=50,
         aggregation="mam",
         graph="random_tree",
-        kernel="linear",
+        kernel="auto",
         gamma=None,
         degree=3,
         coef0=1,
         kernel_params=None,
         normalize_kernel=False,
+        scaling="auto",
         C=1.0,
         loss="edge",
         fit_intercept=True,
@@ -160,6 +161,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scaling = scaling
         self.C = C
         self.loss = loss
         self.fit_intercept = fit_intercept
@@ -234,9 +236,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
         self._weights = average_scores(
-            self._factors, members, [solution.weights for solution in solutions]
+            self._factors, members, [member._weights for member in self.estimators_]
         )
-        intercepts = [solution.intercept[None] for solution in solutions]
+        intercepts = [member.intercept_[None] for member in self.estimators_]
         self.intercept_ = average_scores(self._factors, members, intercepts)[0]
 
     def _member(self, model: Model) -> MMCRFClassifier:

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import needs_probability
-from spanforest._inputs import check_size
+from spanforest._inputs import KernelInput
 from spanforest._labels import LabelCoding, read_labels
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
@@ -67,7 +67,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         derived from the data: with 1, the median of the squared distances between
         examples (for "poly", their mean squared length) becomes 1. By default
         0.5, 1, 2.
-    degree, coef0, kernel_params, normalize_kernel
+    degree, coef0, kernel_params, normalize_kernel, scaling
         As in `MMCRFClassifier`, the same for all kernels that have them.
     Cs : sequence of float, default=(0.3, 1, 3, 10)
         Values of C to choose from.
@@ -151,6 +151,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         coef0=1,
         kernel_params=None,
         normalize_kernel=False,
+        scaling="auto",
         Cs=(0.3, 1.0, 3.0, 10.0),
         losses=("edge", "hamming"),
         fit_intercept=True,
@@ -174,6 +175,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scaling = scaling
         self.Cs = Cs
         self.losses = losses
         self.fit_intercept = fit_intercept
@@ -305,8 +307,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             if not spec.has_gamma:
                 params.append(own)
                 continue
-            check_size(X)
-            unit = spec.unit_gamma(X)
+            given = KernelInput(spec, normalize=False)
+            given.learn_scaling(self.scaling, X)
+            unit = spec.unit_gamma(given.scaled(X))
             params += [{**own, "gamma": multiple * unit} for multiple in multiples]
         return params
 
