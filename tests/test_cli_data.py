@@ -241,7 +241,7 @@ def test_data_home_is_where_named_data_sets_are_looked_for(ok, fails, folder):
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
-@pytest.mark.parametrize("scale", ["unit", "standard", "minmax", "none"])
+@pytest.mark.parametrize("scale", ["auto", "standard", "max_abs", "none"])
 def test_numbered_features_are_matched_by_position_with_a_warning(
     ok, capsys, folder, zero_based, scale
 ):

@@ -58,7 +58,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=50
+    n_estimators : int, default=30
         Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
         ensemble contains the smaller ones.
     aggregation : {"mve", "amm", "mam"}, default="mam"
@@ -67,8 +67,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
     kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
-    fit_intercept, tol, max_iter
+    fit_intercept, max_iter
         As in `MMCRFClassifier`. The kernel matrix is computed once for all members.
+    tol : float, default=0.05
+        As in `MMCRFClassifier`; a smaller gap of the members changes few predictions.
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
@@ -131,7 +133,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def __init__(
         self,
-        n_estimators=50,
+        n_estimators=30,
         aggregation="mam",
         graph="random_tree",
         kernel="auto",
@@ -144,7 +146,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         C=1.0,
         loss="edge",
         fit_intercept=True,
-        tol=1e-2,
+        tol=0.05,
         max_iter=100,
         missing_label=None,
         random_state=None,

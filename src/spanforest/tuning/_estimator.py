@@ -52,7 +52,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=50
+    n_estimators : int, default=30
         Number of members of the final ensemble.
     aggregation : {"mve", "amm", "mam"}, default="mam"
         How members are combined, in the search as in the end.
@@ -74,8 +74,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     losses : str or sequence of str, default=("edge", "hamming")
         Losses to choose from.
     fit_intercept, tol, max_iter, missing_label
-        As in `MMCRFClassifier`. The search stops at a gap of 0.05 or after 50 passes
-        if these ask for more.
+        As in `RandomGraphEnsembleClassifier`. The search stops at a gap of 0.05 or
+        after 50 passes if these ask for more.
     cv : int, splitter or iterable of (train, test), default=3
         Number of folds, which then agree in how many positive labels their examples
         have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds.
@@ -142,7 +142,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators=50,
+        n_estimators=30,
         aggregation="mam",
         graph="informed_tree",
         kernels=("linear", "rbf"),
@@ -155,7 +155,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Cs=(0.3, 1.0, 3.0, 10.0),
         losses=("edge", "hamming"),
         fit_intercept=True,
-        tol=1e-2,
+        tol=0.05,
         max_iter=100,
         missing_label=None,
         cv=3,
