@@ -233,6 +233,7 @@ def test_probabilities_come_one_per_label_and_are_good(classifier):
 
 
 def test_probabilities_change_neither_members_nor_predictions(classifier):
+    classifier.set_params(kernel="linear")
     plain = clone(classifier).set_params(probability=False).fit(X, Y)
     classifier.fit(X, Y)
     assert_array_equal(classifier.coef_, plain.coef_)
@@ -313,7 +314,7 @@ def test_sparse_and_single_precision_examples_give_nearly_the_same(classifier, f
 @compiled_only
 def test_a_precomputed_kernel_gives_the_same_as_its_name(classifier):
     K, K_new = rbf_kernel(X), rbf_kernel(X_new, X)
-    classifier.set_params(tol=1e-3, max_iter=1000)
+    classifier.set_params(scaling=None, tol=1e-3, max_iter=1000)
     named = clone(classifier).set_params(kernel="rbf", gamma=0.25).fit(X, Y)
     classifier.set_params(kernel="precomputed").fit(K, Y)
     probabilities = classifier.predict_proba(K_new)
@@ -422,7 +423,7 @@ def test_held_out_margins_are_those_of_a_model_of_the_other_examples(
     model = RandomGraphEnsembleClassifier(
         2, aggregation, graphs, kernel="rbf" if is_kernel else "linear", tol=1e-5
     )
-    model.set_params(max_iter=5000, random_state=0).fit(X[~held_out], Y[~held_out])
+    model.set_params(scaling=None, max_iter=5000, random_state=0).fit(X[~held_out], Y[~held_out])
     how = RefittedMembers(
         model._member_factors,
         model._settings(),
