@@ -48,6 +48,7 @@ def tuned(**params):
         "Cs": [0.1, 1.0],
         "losses": "edge",
         "n_estimators_search": 2,
+        "scaling": None,
         "max_iter": 1000,
         "random_state": 0,
     }
@@ -89,7 +90,7 @@ def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
     ]
     plain = RandomGraphEnsembleClassifier(
         2, aggregation, normalize_kernel=True, tol=1e-3, max_iter=1000, random_state=0
-    )
+    ).set_params(scaling=None)
     folds = list(LabelCardinalityKFold(3, random_state=0).split(X, Y))
     expected = []
     for kernel, C, loss in product(kernels, (0.1, 2.0), ("edge", "hamming")):
@@ -121,7 +122,7 @@ def test_a_warm_start_reaches_the_optimum_of_every_c(exactly):
     for C, predicted in zip(Cs, seen.values(), strict=True):
         cold = RandomGraphEnsembleClassifier(
             2, kernel="rbf", gamma=UNIT, C=C, tol=1e-5, max_iter=1000, random_state=0
-        )
+        ).set_params(scaling=None)
         assert_array_equal(predicted, cold.fit(X[:40], Y[:40]).predict(X[40:]))
 
 
@@ -129,7 +130,9 @@ def test_a_warm_start_reaches_the_optimum_of_every_c(exactly):
 def test_the_final_ensemble_is_the_plain_one_with_the_chosen_parameters(kernels):
     data, new = (X @ X.T, X_new @ X.T) if kernels == "precomputed" else (X, X_new)
     fitted = tuned(kernels=kernels, losses=["hamming", "edge"]).fit(data, Y)
-    plain = RandomGraphEnsembleClassifier(4, max_iter=1000, random_state=0)
+    plain = RandomGraphEnsembleClassifier(
+        4, scaling=None, max_iter=1000, random_state=0
+    )
     plain.set_params(**fitted.best_params_).fit(data, Y)
     for one in (fitted, fitted.best_estimator_):
         assert one.graphs_ == plain.graphs_
@@ -348,7 +351,9 @@ def test_parameters_of_a_callable_are_kept_from_other_kernels():
     kernels = ["linear", scaled]
     fitted = tuned(kernels=kernels, kernel_params={"scale": UNIT}).fit(X, Y)
     assert fitted.kernel_ in kernels
-    plain = RandomGraphEnsembleClassifier(4, kernel_params={"scale": UNIT})
+    plain = RandomGraphEnsembleClassifier(
+        4, scaling=None, kernel_params={"scale": UNIT}
+    )
     plain.set_params(**fitted.best_params_, max_iter=1000, random_state=0).fit(X, Y)
     assert_array_equal(weights_of(plain), weights_of(fitted))
     for own in (["linear"], [scaled]):  # either may win
@@ -401,7 +406,7 @@ def test_values_that_a_fold_does_not_show_are_as_unknown_as_to_a_plain_fit(exact
     assert_array_equal(truth, labels[:20])
     plain = RandomGraphEnsembleClassifier(
         2, kernel="rbf", gamma=UNIT, tol=1e-4, max_iter=1000, random_state=0
-    )
+    ).set_params(scaling=None)
     assert_array_equal(predicted, plain.fit(X[20:], labels[20:]).predict(X[:20]))
 
 
