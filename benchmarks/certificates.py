@@ -202,6 +202,7 @@ def train(inputs: Inputs, n_trees: int, max_iter: int) -> Trained:
         kernel=inputs.kernel,
         C=inputs.C,
         tol=0.1,
+        scaling=None,
         max_iter=max_iter,
         random_state=0,
     )

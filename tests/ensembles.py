@@ -15,7 +15,8 @@ GRADES = np.digitize(X @ rng.normal(size=(4, 3)) + rng.normal(size=(80, 3)), [-1
 
 def ensemble(n_estimators=5, **params):
     """Return an unfitted ensemble that converges on the data above."""
-    defaults = {"random_state": 0, "tol": 0.05, "max_iter": 1000}
+    defaults = {"kernel": "linear", "scaling": None, "tol": 0.05, "max_iter": 1000}
+    defaults["random_state"] = 0
     return RandomGraphEnsembleClassifier(n_estimators, **{**defaults, **params})
 
 

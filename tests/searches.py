@@ -24,6 +24,7 @@ def tuned(**params):
         "Cs": [0.1, 1.0],
         "losses": "edge",
         "n_estimators_search": 2,
+        "scaling": None,
         "max_iter": 1000,
         "random_state": 0,
     }

@@ -31,9 +31,10 @@ CALIBRATED = ["one graph", "mam", "amm"]
 
 def new_classifier(kind):
     """Return an unfitted classifier that converges on the data above."""
+    params = {"kernel": "linear", "scaling": None, "tol": 0.01, "max_iter": 1000}
     if kind == "one graph":
-        return MMCRFClassifier(max_iter=1000, random_state=0)
-    return RandomGraphEnsembleClassifier(n_estimators=3, max_iter=1000, random_state=0)
+        return MMCRFClassifier(**params, random_state=0)
+    return RandomGraphEnsembleClassifier(3, **params, random_state=0)
 
 
 def new_calibrated(kind):

@@ -47,6 +47,7 @@ def test_probabilities_come_one_per_label_and_are_good(classifier):
 
 
 def test_probabilities_change_neither_members_nor_predictions(classifier):
+    classifier.set_params(kernel="linear")
     plain = clone(classifier).set_params(probability=False).fit(X, Y)
     classifier.fit(X, Y)
     assert_array_equal(classifier.coef_, plain.coef_)
@@ -127,7 +128,7 @@ def test_sparse_and_single_precision_examples_give_nearly_the_same(classifier, f
 @pytest.mark.needs_compiled
 def test_a_precomputed_kernel_gives_the_same_as_its_name(classifier):
     K, K_new = rbf_kernel(X), rbf_kernel(X_new, X)
-    classifier.set_params(tol=1e-3, max_iter=1000)
+    classifier.set_params(scaling=None, tol=1e-3, max_iter=1000)
     named = clone(classifier).set_params(kernel="rbf", gamma=0.25).fit(X, Y)
     classifier.set_params(kernel="precomputed").fit(K, Y)
     probabilities = classifier.predict_proba(K_new)

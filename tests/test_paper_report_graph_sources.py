@@ -74,7 +74,7 @@ def test_couplings_and_frequencies_in_the_file_are_used(saved_model):
 
 
 def test_models_without_a_graph_to_draw_are_refused(saved_model):
-    linear = MMCRFClassifier(tol=0.1, random_state=0).fit(X, Y)
+    linear = MMCRFClassifier(kernel="linear", tol=0.1, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="neither couplings nor training examples"):
         graph_of_model(saved_model(linear))
     other = RidgeClassifier().fit(X, Y)

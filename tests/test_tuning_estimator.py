@@ -32,7 +32,9 @@ def weights_of(model):
 def test_the_final_ensemble_is_the_plain_one_with_the_chosen_parameters(kernels):
     data, new = (X @ X.T, X_new @ X.T) if kernels == "precomputed" else (X, X_new)
     fitted = tuned(kernels=kernels, losses=["hamming", "edge"]).fit(data, Y)
-    plain = RandomGraphEnsembleClassifier(4, max_iter=1000, random_state=0)
+    plain = RandomGraphEnsembleClassifier(
+        4, scaling=None, max_iter=1000, random_state=0
+    )
     plain.set_params(**fitted.best_params_).fit(data, Y)
     for one in (fitted, fitted.best_estimator_):
         assert one.graphs_ == plain.graphs_
@@ -109,7 +111,9 @@ def test_parameters_of_a_callable_are_kept_from_other_kernels():
     kernels = ["linear", scaled]
     fitted = tuned(kernels=kernels, kernel_params={"scale": UNIT}).fit(X, Y)
     assert fitted.kernel_ in kernels
-    plain = RandomGraphEnsembleClassifier(4, kernel_params={"scale": UNIT})
+    plain = RandomGraphEnsembleClassifier(
+        4, scaling=None, kernel_params={"scale": UNIT}
+    )
     plain.set_params(**fitted.best_params_, max_iter=1000, random_state=0).fit(X, Y)
     assert_array_equal(weights_of(plain), weights_of(fitted))
     for own in (["linear"], [scaled]):  # either may win

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import MethodType
 from typing import Any
 
@@ -19,6 +20,7 @@ from spanforest._input_kinds import input_for, kind_of_input
 from spanforest._inputs import Input, Resources
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
+from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import Targets, read_targets
 from spanforest.aggregation import predicted_margins
@@ -56,6 +58,7 @@ DATA_ATTRIBUTES = (
     "feature_names_in_",
     "X_fit_",
     "gamma_",
+    "kernel_",
 )
 
 
@@ -83,6 +86,11 @@ class _NeedsProbability:
 def needs_probability(method: Callable[..., Any]) -> Any:
     """Make a method available with ``probability=True`` only."""
     return _NeedsProbability(method)
+
+
+def is_auto(kernel: Any) -> bool:
+    """Return whether `fit` chooses the kernel."""
+    return isinstance(kernel, str) and kernel == "auto"
 
 
 def _limits(seconds: float | None) -> Limits:
@@ -181,8 +189,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def _kernel_spec(self) -> KernelSpec:
+        # until `_begin_fit` has seen the examples, "auto" may need what "rbf" needs
+        kernel = "rbf" if is_auto(self.kernel) else self.kernel
         return KernelSpec(
-            self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
+            kernel, self.gamma, self.degree, self.coef0, self.kernel_params
         )
 
     @property
@@ -257,9 +267,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
         if rows is not None:
             X = self._input.select(X, rows)
+        if is_auto(self.kernel):
+            spec = replace(self._kernel_spec, name=kernel_for(X))
+            self._input = input_for(spec, self.normalize_kernel)
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
+        self._input.learn_scaling(self.scaling, X, weights[0])
         basis = self._input.fit(X, Y, weights[0])
         for name, value in self._input.attributes.items():
             setattr(self, name, value)

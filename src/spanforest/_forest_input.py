@@ -226,7 +226,7 @@ class ForestInput(Input):
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes that the estimator shows to users after `fit`."""
-        return {"gamma_": None}
+        return {"gamma_": None, "kernel_": self.spec.name}
 
     def rows(self, X: Any) -> Any:
         """Return the kernel values between new and training examples."""

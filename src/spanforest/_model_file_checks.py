@@ -44,6 +44,7 @@ _TRUSTED_NAMES = {
     "spanforest._forest_input": "ForestInput",
     "spanforest._category_columns": "CategoryColumns",
     "spanforest.kernels._forest": "ForestKernel LeafMap",
+    "spanforest._scaling": "Rule Scaling",
     "spanforest.kernels._registry": "KernelSpec",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",

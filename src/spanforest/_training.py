@@ -151,9 +151,8 @@ def model_factors(
 def warn_not_converged(what: str, stacklevel: int = 3) -> None:
     """Warn the caller of `fit` that training stopped short of its tolerance."""
     warnings.warn(
-        f"Training did not converge: {what}. Raise max_iter or tol, lower C, or scale "
-        "the data: StandardScaler for features of different sizes, and then "
-        "normalize_kernel=True, which alone does not make up for it.",
+        f"Training did not converge: {what}. Raise max_iter or tol, or lower C. If "
+        'features are not scaled yet, set scaling="auto".',
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

@@ -58,7 +58,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=50
+    n_estimators : int, default=30
         Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
         ensemble contains the smaller ones.
     aggregation : {"mve", "amm", "mam"}, default="mam"
@@ -66,10 +66,12 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     graph : str, graph, list of graphs or callable, default="random_tree"
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
-    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, C, loss, \
-    fit_intercept, tol, max_iter
+    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
+    fit_intercept, max_iter
         As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
         so is the forest of a forest kernel.
+    tol : float, default=0.05
+        As in `MMCRFClassifier`; a smaller gap of the members changes few predictions.
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
@@ -107,8 +109,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, X_fit_, gamma_, n_features_in_, \
-    feature_names_in_
+    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
+    n_features_in_, feature_names_in_
         As in `MMCRFClassifier`.
 
     See Also
@@ -134,19 +136,20 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def __init__(
         self,
-        n_estimators=50,
+        n_estimators=30,
         aggregation="mam",
         graph="random_tree",
-        kernel="linear",
+        kernel="auto",
         gamma=None,
         degree=3,
         coef0=1,
         kernel_params=None,
         normalize_kernel=False,
+        scaling="auto",
         C=1.0,
         loss="edge",
         fit_intercept=True,
-        tol=1e-2,
+        tol=0.05,
         max_iter=100,
         missing_label=None,
         class_weight=None,
@@ -164,6 +167,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scaling = scaling
         self.C = C
         self.loss = loss
         self.fit_intercept = fit_intercept
@@ -242,9 +246,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
         self._weights = average_scores(
-            self._factors, members, [solution.weights for solution in solutions]
+            self._factors, members, [member._weights for member in self.estimators_]
         )
-        intercepts = [solution.intercept[None] for solution in solutions]
+        intercepts = [member.intercept_[None] for member in self.estimators_]
         self.intercept_ = average_scores(self._factors, members, intercepts)[0]
 
     def _member(self, model: Model) -> MMCRFClassifier:

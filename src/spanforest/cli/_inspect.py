@@ -88,6 +88,7 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
             name: value if isinstance(value, str | int | float | None) else repr(value)
             for name, value in classifier.get_params(deep=False).items()
         },
+        "kernel": _name(classifier.kernel_),
         "n_features": trained.n_features,
         "n_labels": len(trained.classes),
         "labels": [
@@ -113,6 +114,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("model", " > ".join(facts["steps"] or [facts["model"]])),
         ("saved with", versions),
         ("parameters", ", ".join(f"{k}={v}" for k, v in shown.items())),
+        ("kernel", facts["kernel"]),
         ("features", str(facts["n_features"])),
         ("labels", f"{facts['n_labels']}: {_label_list(facts['labels'])}"),
         ("graphs", f"{facts['n_graphs']}, with {n_edges} together"),
@@ -123,6 +125,10 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("passes", f"{min(passes)} to {max(passes)} over the data"),
     ]
+
+
+def _name(kernel: Any) -> str:
+    return kernel if isinstance(kernel, str) else repr(kernel)
 
 
 def _label_list(labels: list[dict[str, Any]]) -> str:

@@ -1,46 +1,17 @@
-"""Preparing the features before training: the first steps of a pipeline."""
+"""Preparing the features before training: the first steps of a pipeline.
+
+The classifier scales the features itself.
+"""
 
 from typing import TYPE_CHECKING, Any
 
-from spanforest.cli._options import bad_option
-from spanforest.cli._train_options import Missing, Scaling
+from spanforest.cli._train_options import Missing
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
-# The scaling that suits a kernel, if not `standard`. Training with the linear kernel
-# takes hundreds of passes on features of any size, and twenty on those of unit length.
-_DEFAULT_SCALES = {
-    "linear": Scaling.unit,
-    "tanimoto": Scaling.none,
-    "forest": Scaling.none,
-    "precomputed": Scaling.none,
-}
 
-
-def choose_scale(dataset: "Dataset", scale: Scaling | None, kernel: str) -> Scaling:
-    """Return `scale` or, if it is None, the scaling that suits data and kernel."""
-    if scale is None:
-        suits_text = dataset.is_text and kernel != "forest"
-        suitable = _DEFAULT_SCALES.get(kernel, Scaling.standard)
-        return Scaling.tfidf if suits_text else suitable
-    if dataset.X is None and scale is not Scaling.none:
-        raise bad_option(
-            f"{dataset.name} has a kernel matrix and no features.", "--scale"
-        )
-    X: Any = dataset.X
-    if scale is Scaling.tfidf and (X < 0).sum():
-        raise bad_option(
-            f"tfidf is for counts of words, none of them negative; some features of "
-            f"{dataset.name} are negative. Choose standard or unit.",
-            "--scale",
-        )
-    return scale
-
-
-def preprocessing(
-    dataset: "Dataset", scale: Scaling, missing: Missing
-) -> list[tuple[str, Any]]:
+def preprocessing(dataset: "Dataset", missing: Missing) -> list[tuple[str, Any]]:
     """Return the steps before the classifier, not fitted."""
     from scipy import sparse
     from sklearn.impute import SimpleImputer
@@ -55,32 +26,7 @@ def preprocessing(
     if missing is not Missing.refuse:
         imputer = SimpleImputer(strategy=missing.value, keep_empty_features=True)
         steps.append(("missing", imputer))
-    return steps + _scalers(scale, is_sparse)
-
-
-def _scalers(scale: Scaling, is_sparse: bool) -> list[tuple[str, Any]]:
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.preprocessing import (
-        MaxAbsScaler,
-        MinMaxScaler,
-        Normalizer,
-        PolynomialFeatures,
-        StandardScaler,
-    )
-
-    standard = ("scale", StandardScaler(with_mean=not is_sparse))
-    # without a constant, unit length would hide how far an example is from the mean
-    even: list[tuple[str, Any]] = [standard, ("constant", PolynomialFeatures(1))]
-    if is_sparse:
-        # a rare feature has a small deviation; divided by it, it would dominate
-        even = [("scale", MaxAbsScaler())]
-    return {
-        Scaling.unit: [*even, ("unit", Normalizer())],
-        Scaling.standard: [standard],
-        Scaling.minmax: [("scale", MaxAbsScaler() if is_sparse else MinMaxScaler())],
-        Scaling.tfidf: [("scale", TfidfTransformer())],
-        Scaling.none: [],
-    }[scale]
+    return steps
 
 
 def _one_hot(nominal: Any, is_sparse: bool) -> Any:

@@ -44,10 +44,9 @@ class ClassWeight(StrEnum):
 class Scaling(StrEnum):
     """How the features are scaled."""
 
-    unit = "unit"
+    auto = "auto"
     standard = "standard"
-    minmax = "minmax"
-    tfidf = "tfidf"
+    max_abs = "max_abs"
     none = "none"
 
 
@@ -72,15 +71,13 @@ ModelFileOption = Annotated[
     ),
 ]
 ScaleOption = Annotated[
-    Scaling | None,
+    Scaling,
     typer.Option(
-        help="How to scale the features. standard: to mean 0 and standard deviation "
-        "1. unit: the same, then a constant is added and every example is scaled to "
-        "unit length. minmax: to the range from 0 to 1. tfidf: counts of words get "
-        "weights. none: not at all. Sparse features are not shifted. By default unit "
-        "for the linear kernel, standard for rbf, poly and cosine, none for tanimoto "
-        "and forest; tfidf for data sets known to be text.",
-        show_default=False,
+        help="How to scale the features. standard: to mean 0 and standard deviation 1. "
+        "max_abs: by the largest absolute value. auto: standard for features with few "
+        "zeros, max_abs for words, bits and counts; with a linear kernel, examples "
+        "then get an average length of 1; no scaling for tanimoto and forest. none: "
+        "not at all.",
     ),
 ]
 MissingOption = Annotated[
@@ -93,9 +90,10 @@ MissingOption = Annotated[
 KernelOption = Annotated[
     KernelName | None,
     typer.Option(
-        help="The kernel. forest is learned from the examples and their labels, and "
-        "needs no scaling. By default linear, or the one that suits a known data set. "
-        "If DATA has a kernel matrix, that one is used.",
+        help="The kernel. forest is learned from the examples and their labels. By "
+        "default rbf for tables of at most 5000 examples, linear for more and for "
+        "words, bits and counts, or the one that suits a known data set. If DATA has a "
+        "kernel matrix, that one is used.",
         show_default=False,
     ),
 ]
@@ -123,7 +121,7 @@ TreesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of members. By default 50, or 1 if the graphs are not random.",
+        help="Number of members. By default 30, or 1 if the graphs are not random.",
         show_default=False,
     ),
 ]

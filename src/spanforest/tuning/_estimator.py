@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import needs_probability
-from spanforest._inputs import check_size
+from spanforest._inputs import KernelInput
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet
@@ -52,7 +52,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=50
+    n_estimators : int, default=30
         Number of members of the final ensemble.
     aggregation : {"mve", "amm", "mam"}, default="mam"
         How members are combined, in the search as in the end.
@@ -69,15 +69,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         derived from the data: with 1, the median of the squared distances between
         examples (for "poly", their mean squared length) becomes 1. By default
         0.5, 1, 2.
-    degree, coef0, kernel_params, normalize_kernel
+    degree, coef0, kernel_params, normalize_kernel, scaling
         As in `MMCRFClassifier`, the same for all kernels that have them.
     Cs : sequence of float, default=(0.3, 1, 3, 10)
         Values of C to choose from.
     losses : str or sequence of str, default=("edge", "hamming")
         Losses to choose from.
     fit_intercept, tol, max_iter, missing_label, class_weight
-        As in `MMCRFClassifier`. The search stops at a gap of 0.05 or after 50 passes
-        if these ask for more.
+        As in `RandomGraphEnsembleClassifier`. The search stops at a gap of 0.05 or
+        after 50 passes if these ask for more.
     cv : int, splitter or iterable of (train, test), default=3
         Number of folds, which then agree in how many positive labels their examples
         have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds.
@@ -144,7 +144,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators=50,
+        n_estimators=30,
         aggregation="mam",
         graph="informed_tree",
         kernels=("linear", "rbf"),
@@ -153,10 +153,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         coef0=1,
         kernel_params=None,
         normalize_kernel=False,
+        scaling="auto",
         Cs=(0.3, 1.0, 3.0, 10.0),
         losses=("edge", "hamming"),
         fit_intercept=True,
-        tol=1e-2,
+        tol=0.05,
         max_iter=100,
         missing_label=None,
         class_weight=None,
@@ -177,6 +178,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scaling = scaling
         self.Cs = Cs
         self.losses = losses
         self.fit_intercept = fit_intercept
@@ -332,8 +334,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             if not spec.has_gamma:
                 params.append(own)
                 continue
-            check_size(X)
-            unit = spec.unit_gamma(X, targets.sample_weight)
+            given = KernelInput(spec, normalize=False)
+            given.learn_scaling(self.scaling, X, targets.sample_weight)
+            unit = spec.unit_gamma(given.scaled(X), targets.sample_weight)
             params += [{**own, "gamma": multiple * unit} for multiple in multiples]
         return params, targets
 
