@@ -49,6 +49,7 @@ def weighted(task, seed=0, *, values=True):
     if not values:
         return task
     table = rng.uniform(0.2, 3.0, (task.factors.n_labels, 9))
+    table[:2, 0] = 0.0  # an edge between such values counts for nothing
     columns = [table[j, task.Y[:, j]] for j in range(task.factors.n_labels)]
     return task._replace(label_weight=np.column_stack(columns))
 
@@ -127,6 +128,15 @@ def test_all_forms_reach_the_same_weighted_optimum(values, hidden):
     assert all(solution.converged for solution in solutions)
     objectives = [solution.dual_objective for solution in solutions]
     assert_allclose(objectives, objectives[0], rtol=2e-5)
+
+
+@pytest.mark.parametrize("graph", [TREE, TRIANGLE], ids=["tree", "cycle"])
+def test_equal_weights_of_all_labels_take_the_steps_of_a_larger_c(graph):
+    task = make_task(graph, [2, 3, 2], n=12, C=2.0, intercept=True)
+    heavy = task._replace(C=1.0, label_weight=np.full((12, 3), 2.0))
+    one, other = (t.solve(KernelForm, tol=1e-9, max_iter=5) for t in (task, heavy))
+    assert_allclose(one.weights, other.weights, atol=1e-9)
+    assert_allclose(one.gaps, other.gaps)
 
 
 def test_weights_of_values_on_single_labels_are_those_of_a_support_vector_machine():
@@ -315,17 +325,20 @@ def test_calibration_counts_examples_by_their_weights(biases):
     assert_allclose(one.biases[1], other.biases[1], rtol=1e-6, atol=1e-9)
 
 
-def test_probabilities_are_fitted_with_the_weights(classifier):
+def test_probabilities_are_fitted_with_the_weights(classifier, monkeypatch):
+    given_weights = []
+
+    def remember(*args, sample_weight, **options):
+        given_weights.append(sample_weight)
+        return fit_calibration(*args, sample_weight=sample_weight, **options)
+
+    monkeypatch.setattr("spanforest._calibration_folds.fit_calibration", remember)
     classifier.set_params(probability=True)
-    plain = clone(classifier).fit(X, Y, sample_weight=np.ones(len(X)))
-    assert_array_equal(
-        plain.predict_proba(X_new), clone(classifier).fit(X, Y).predict_proba(X_new)
-    )
-    heavy = classifier.fit(X, Y, sample_weight=np.where(Y[:, 0] == 1, 5.0, 0.2))
-    assert (
-        heavy.predict_proba(X_new)[:, 0].mean()
-        > plain.predict_proba(X_new)[:, 0].mean()
-    )
+    ones = clone(classifier).fit(X, Y, sample_weight=np.ones(len(X)))
+    classifier.fit(X, Y)
+    assert_array_equal(ones.predict_proba(X_new), classifier.predict_proba(X_new))
+    classifier.fit(X, Y, sample_weight=COUNTS)
+    assert_array_equal(given_weights[-1], COUNTS[COUNTS > 0])
 
 
 @pytest.mark.parametrize(
