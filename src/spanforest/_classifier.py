@@ -394,7 +394,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         Examples
         --------
         >>> from spanforest import MMCRFClassifier
-        >>> clf = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0)
+        >>> clf = MMCRFClassifier([(0, 1)], kernel="linear", C=10, random_state=0)
         >>> clf = clf.fit([[0], [1], [2]], [[0, 0], [0, 1], [1, 1]])
         >>> clf.predict_topk([[0]], k=2).labels.tolist()
         [[[0, 0], [0, 1]]]
