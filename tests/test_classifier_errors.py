@@ -40,7 +40,7 @@ given = {"kernel": "precomputed"}
 @pytest.mark.parametrize(
     ("params", "X", "Y", "message"),
     [
-        ({}, spoiled(np.nan), Y, r"Input X contains NaN(.|\n)*imputer"),
+        ({}, spoiled(np.nan), Y, r"Input X contains NaN(.|\n)*SimpleImputer"),
         ({}, spoiled(np.inf), Y, "Input X contains infinity or a value too large"),
         ({}, sparse.csr_array(spoiled(np.nan)), Y, "Input X contains NaN"),
         ({}, X[:, 0], Y, r"Expected 2D array, got 1D array(.|\n)*Reshape your data"),

@@ -59,7 +59,7 @@ def test_every_option_is_explained(name):
 def test_the_example_in_the_help_runs(ok, songs, name):
     files = {"train": "songs.spanforest", "predict": "predicted.csv"}
     words = {
-        "train": "songs.spanforest: 50 graphs over 3 labels",
+        "train": "songs.spanforest: 30 graphs over 3 labels",
         "evaluate": "multilabel accuracy",
         "inspect": "happy",
         "datasets": "circle10",

@@ -26,7 +26,7 @@ def one_pass(task, kind, order):
     form = task.form(kind)
     hinge = np.full(len(task.X), np.nan)
     compiled = solver.compiled_problem(task.problem)
-    form.epoch(np.asarray(order), compiled, hinge, None)
+    form._epoch(np.asarray(order), compiled, hinge, None)
     return form, hinge
 
 

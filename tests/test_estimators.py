@@ -46,14 +46,20 @@ def classifier(request):
 
 def not_expected(estimator):
     """Return checks that do not suit a classifier which predicts whole label sets."""
+    equivalence = (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
+    if isinstance(estimator.get_params().get("kernel"), ForestKernel):
+        forest = "a forest counts examples in its leaves, and draws other splits"
+        return dict.fromkeys(equivalence, forest)
     if not estimator.probability:
         return {}
     reason = "the labels of the best label set need not be the most probable ones"
     folds = "probabilities are fitted on random folds, and other rows have other folds"
     return {
         "check_classifier_multioutput": reason,
-        "check_sample_weight_equivalence_on_dense_data": folds,
-        "check_sample_weight_equivalence_on_sparse_data": folds,
+        **dict.fromkeys(equivalence, folds),
     }
 
 

@@ -271,7 +271,7 @@ def refuse_large_gamma(spec):
 LAPLACIAN = Kernel(
     matrix=lambda spec, X, Y: 2.0 * laplacian_kernel(X, Y, gamma=spec.gamma),
     diagonal=lambda spec, X: np.full(len(X), 2.0),
-    scale=Scale(default=mean_distance_gamma, unit=lambda X: 0.25),
+    scale=Scale(default=mean_distance_gamma, unit=lambda X, sample_weight: 0.25),
     checks=(refuse_large_gamma,),
 )
 
@@ -288,7 +288,8 @@ def test_the_list_of_names_is_that_of_the_registry():
 
 @pytest.mark.parametrize("normalize_kernel", [False, True])
 def test_a_new_entry_of_the_registry_works_in_an_estimator(laplacian, normalize_kernel):
-    shared = {"max_iter": 1000, "random_state": 0, "normalize_kernel": normalize_kernel}
+    shared = {"max_iter": 1000, "random_state": 0, "scaling": None}
+    shared["normalize_kernel"] = normalize_kernel
     fitted = MMCRFClassifier(kernel="laplacian", **shared).fit(X, Y)
     gamma = mean_distance_gamma(X)
     assert fitted.gamma_ == gamma

@@ -54,15 +54,20 @@ def weighted(task, seed=0, *, values=True):
     return task._replace(label_weight=np.column_stack(columns))
 
 
+LINEAR = {"kernel": "linear", "scaling": None}
+
+
 def search(**params):
-    options = {"kernels": "rbf", "Cs": [0.1, 1.0], "losses": "edge"}
+    options = {"kernels": "rbf", "Cs": [0.1, 1.0], "losses": "edge", "scaling": None}
     options |= {"n_estimators_search": 1, "random_state": 0, **params}
     return RandomGraphEnsembleClassifierCV(2, **options)
 
 
 MODELS = {
-    "one graph": MMCRFClassifier(random_state=0, max_iter=1000),
-    "ensemble": RandomGraphEnsembleClassifier(3, random_state=0, max_iter=1000),
+    "one graph": MMCRFClassifier(**LINEAR, random_state=0, max_iter=1000),
+    "ensemble": RandomGraphEnsembleClassifier(
+        3, **LINEAR, random_state=0, max_iter=1000
+    ),
     "search": search(max_iter=1000),
 }
 
@@ -144,7 +149,7 @@ def test_weights_of_values_on_single_labels_are_those_of_a_support_vector_machin
     y = Y[:, 0]
     C, weights = 0.7, {0: 0.4, 1: 3.0}
     fitted = MMCRFClassifier(
-        graph="independent", C=C, class_weight=weights, tol=1e-7, max_iter=20_000
+        "independent", **LINEAR, C=C, class_weight=weights, tol=1e-7, max_iter=20_000
     ).fit(X, y)
     svm = LinearSVC(loss="hinge", C=2 * C, class_weight=weights, tol=1e-9)
     svm.set_params(max_iter=1_000_000, random_state=0).fit(X, y)
@@ -155,11 +160,12 @@ def test_weights_of_values_on_single_labels_are_those_of_a_support_vector_machin
 # --- the law of weights --------------------------------------------------------------
 
 KINDS = {
-    "linear": {},
+    "linear": LINEAR,
+    "scaled": {"kernel": "linear"},
     "rbf": {"kernel": "rbf"},
     "informed": {"graph": "informed_tree", "kernel": "poly"},
     "chow_liu": {"graph": "chow_liu", "loss": "hamming", "normalize_kernel": True},
-    "cycle": {"graph": [(0, 1), (1, 2), (0, 2), (2, 3)], "C": 0.1},
+    "cycle": {"graph": [(0, 1), (1, 2), (0, 2), (2, 3)], "C": 0.1, **LINEAR},
     "balanced": {"class_weight": "balanced", "kernel": "rbf"},
 }
 
@@ -237,7 +243,7 @@ def test_the_same_weight_for_all_values_is_the_same_as_scaling_c():
 
 def test_the_weights_of_values_of_one_label_are_weights_of_examples():
     weights, y = {0: 0.5, 1: 3}, Y[:, 0]
-    classifier = MMCRFClassifier(tol=1e-4, max_iter=3000, random_state=0)
+    classifier = MMCRFClassifier(**LINEAR, tol=1e-4, max_iter=3000, random_state=0)
     one = clone(classifier).set_params(class_weight=weights).fit(X, y)
     other = classifier.fit(X, y, sample_weight=np.where(y == 1, 3, 0.5))
     assert_same_problem(one, other)

@@ -245,7 +245,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
                 raise
             raise ValueError(
                 f"Input X contains NaN, and the kernel {self.kernel!r} needs a number "
-                'for every feature. Pass kernel="forest", which accepts NaN, or fill '
+                'for every feature. Choose kernel="forest", which accepts NaN, or fill '
                 "the gaps first, for example with sklearn.impute.SimpleImputer."
             ) from None
 

@@ -53,4 +53,4 @@ from spanforest._compiled.records import (
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

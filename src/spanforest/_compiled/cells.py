@@ -83,4 +83,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

@@ -68,4 +68,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

@@ -92,4 +92,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

@@ -23,4 +23,4 @@ except KeyError:  # this version of Numba does not know the option
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

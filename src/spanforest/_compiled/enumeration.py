@@ -91,4 +91,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

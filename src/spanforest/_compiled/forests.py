@@ -153,4 +153,4 @@ def forest_max_marginals(scores, g, marginals):
             marginals[i, start:stop] = within + (total - within.max())
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

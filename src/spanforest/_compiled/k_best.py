@@ -191,4 +191,4 @@ def forest_k_best_rows(scores, g, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

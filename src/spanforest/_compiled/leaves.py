@@ -6,11 +6,11 @@ from spanforest._compiled.decorators import compiled, inlined
 
 
 @inlined
-def _leaf_of(x, root, trees):
+def _leaf_of(features, root, trees):
     """Return the number of the leaf into which a row of features falls."""
     node = root
     while trees.feature[node] >= 0:
-        value = x[trees.feature[node]]
+        value = features[trees.feature[node]]
         if np.isnan(value):
             goes_left = trees.nan_left[node]
         else:
@@ -33,15 +33,15 @@ def dense_leaves(X, trees, leaves):
 @compiled
 def sparse_leaves(rows, n_features, trees, leaves):
     """Fill `leaves` as `dense_leaves` does, for `SparseRows` of float32 features."""
-    x = np.zeros(n_features, dtype=np.float32)
+    features = np.zeros(n_features, dtype=np.float32)
     for i in range(leaves.shape[0]):
         entries = slice(rows.indptr[i], rows.indptr[i + 1])
         for s in range(entries.start, entries.stop):
-            x[rows.indices[s]] = rows.data[s]
+            features[rows.indices[s]] = rows.data[s]
         for tree in range(trees.root.shape[0]):
-            leaves[i, tree] = _leaf_of(x, trees.root[tree], trees)
+            leaves[i, tree] = _leaf_of(features, trees.root[tree], trees)
         for s in range(entries.start, entries.stop):
-            x[rows.indices[s]] = 0.0
+            features[rows.indices[s]] = 0.0
 
 
 @compiled
@@ -59,4 +59,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

@@ -294,4 +294,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

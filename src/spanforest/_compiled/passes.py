@@ -156,4 +156,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

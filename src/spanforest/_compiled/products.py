@@ -128,4 +128,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

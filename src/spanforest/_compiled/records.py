@@ -132,4 +132,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

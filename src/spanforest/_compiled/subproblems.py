@@ -245,4 +245,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

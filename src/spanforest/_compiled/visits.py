@@ -425,4 +425,4 @@ def visit_example(i, norm, problem, state, visit, messages, change):
     return moved
 
 
-# stamp: d83e401c23129291
+# stamp: 93069ea48388e907

@@ -317,7 +317,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             )
         # of all kernels, those with a scale need the examples here
         scaled = [kernel for kernel in kernels if KernelSpec(kernel).has_gamma]
-        reader = clone(template).set_params(kernel=[*scaled, kernels[0]][0])
+        reader = clone(template)
+        reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
         X = reader._read_examples(X, reset=True)
         targets = reader._read_targets(X, y, sample_weight)
         if targets.rows is not None:
