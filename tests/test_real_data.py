@@ -67,7 +67,13 @@ def test_mam_is_no_worse_than_in_the_paper_and_than_its_members(name):
     data = read(name)
     scaler = TfidfTransformer() if name == "medical" else StandardScaler()
     classifier = RandomGraphEnsembleClassifier(
-        n_estimators=20, normalize_kernel=True, tol=0.05, random_state=0, n_jobs=2
+        20,
+        kernel="linear",
+        scaling=None,
+        normalize_kernel=True,
+        tol=0.05,
+        random_state=0,
+        n_jobs=2,
     )
     model = make_pipeline(scaler, classifier)
     folds = LabelCardinalityKFold(n_splits=5, random_state=0)
