@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from spanforest._compilation import quietly
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.mmcrf import MMCRFClassifier
 
@@ -41,7 +42,7 @@ def warm_up() -> float:
     rng = np.random.default_rng(0)
     X = rng.random((24, 3))
     Y = rng.integers(0, 2, (24, N_LABELS))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), quietly():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for classifier, inputs, labels in _cases(X, Y):
             _use(classifier.set_params(max_iter=2, random_state=0), inputs, labels)

@@ -140,7 +140,8 @@ def k_best(
     labels = np.zeros((n, k, factors.n_labels), dtype=np.intp)
     best = np.empty((n, k))
     if factors.graph.is_forest:
-        _compiled.forest_k_best_rows(scores, factors.arrays, labels, best)
+        lists = _compiled.list_buffers(factors.arrays, k)
+        _compiled.forest_k_best_rows(scores, factors.arrays, lists, labels, best)
         return TopLists(labels, best, best[:, -1])
     decoding = decode(factors, scores)
     bounds = np.empty(n)
@@ -422,13 +423,14 @@ class _Search:
     def _try_all(self, part: _Part, rest: _compiled.Subproblem) -> None:
         """List the best labellings of a small part by scoring all of them."""
         values = np.empty(rest.n_labellings)
-        _compiled.score_all(rest.scores, rest.graph, values)
+        labels = np.zeros(len(rest.n_values), dtype=np.intp)
+        _compiled.score_all(rest.scores, rest.graph, labels, values)
         self.budget.spend(len(values) * rest.n_edges * SCORE_COST)
         for place in np.argsort(-values, kind="stable")[: self.best.k]:
             if values[place] + rest.constant <= self.best.threshold:
                 break
-            labels = np.unravel_index(place, rest.n_values) if len(values) > 1 else ()
-            self._list(part, np.array(labels, dtype=np.intp))
+            codes = np.unravel_index(place, rest.n_values) if len(values) > 1 else ()
+            self._list(part, np.array(codes, dtype=np.intp))
 
     def _list(self, part: _Part, labels: NDArray[np.intp]) -> NDArray[np.intp]:
         """Complete a labelling of the free labels, add it to the list and return it."""

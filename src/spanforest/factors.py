@@ -274,7 +274,8 @@ class Coordinates(NamedTuple):
     def squared_norm(self, values: ArrayLike) -> float:
         """Return the sum of the squares of all cells."""
         values = np.ascontiguousarray(values, dtype=np.float64)
-        return float(_compiled.squared_norm(self.layout, values))
+        cells = np.empty(self.n_cells)
+        return float(_compiled.squared_norm(self.layout, values, cells))
 
 
 def consensus_factors(members: Sequence[FactorGraph]) -> FactorGraph:

@@ -81,7 +81,8 @@ def max_sum(factors: FactorGraph, scores: ArrayLike) -> Decoding:
     _need_forest(factors, "max_sum")
     scores = _as_scores(factors, scores)
     labels, best = _empty_result(factors, len(scores))
-    _compiled.forest_max_sums(scores, factors.arrays, labels, best)
+    walk = _compiled.walk_buffers(factors.arrays)
+    _compiled.forest_max_sums(scores, factors.arrays, walk, labels, best)
     return Decoding(labels, best, best)
 
 
@@ -101,7 +102,9 @@ def max_marginals(factors: FactorGraph, scores: ArrayLike) -> list[NDArray[np.fl
     _need_forest(factors, "max_marginals")
     scores = _as_scores(factors, scores)
     flat = np.empty((len(scores), factors.n_values.sum()))
-    _compiled.forest_max_marginals(scores, factors.arrays, flat)
+    walk = _compiled.walk_buffers(factors.arrays)
+    downward = np.empty_like(walk.upward)
+    _compiled.forest_max_marginals(scores, factors.arrays, walk, downward, flat)
     return np.split(flat, factors.value_start[1:], axis=1)
 
 
@@ -126,8 +129,10 @@ def tree_reweighted(
     scores = _as_scores(factors, scores)
     labels, score = _empty_result(factors, len(scores))
     bound = np.empty_like(score)
+    g = factors.arrays
+    messages = _compiled.message_buffers(g)
     _compiled.tree_reweighted_rows(
-        scores, factors.arrays, max_sweeps, labels, score, bound
+        scores, g, max_sweeps, messages, labels, score, bound
     )
     return Decoding(labels, score, bound)
 
@@ -173,7 +178,10 @@ def max_product(
     if n_sweeps is None:
         n_sweeps = factors.graph.diameter
     schedule = _compiled.Schedule(int(n_sweeps), float(damping))
-    _compiled.max_product_rows(scores, factors.arrays, schedule, labels, change)
+    g = factors.arrays
+    messages = _compiled.message_buffers(g)
+    fresh = np.empty_like(messages.sent)
+    _compiled.max_product_rows(scores, g, schedule, messages, fresh, labels, change)
     score = score_labels(factors, scores, labels)
     converged = change <= 1e-9 * np.abs(scores).max(axis=1, initial=0.0)
     return Decoding(labels, score, np.full_like(score, np.inf)), converged
@@ -196,7 +204,8 @@ def exhaustive_search(factors: FactorGraph, scores: ArrayLike) -> Decoding:
         )
     scores = _as_scores(factors, scores)
     labels, best = _empty_result(factors, len(scores))
-    _compiled.exhaustive_rows(scores, factors.arrays, labels, best)
+    candidate = np.zeros(factors.n_labels, dtype=np.intp)
+    _compiled.exhaustive_rows(scores, factors.arrays, candidate, labels, best)
     return Decoding(labels, best, best)
 
 
@@ -217,8 +226,8 @@ def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:
         return max_sum(factors, scores)
     scores = _as_scores(factors, scores)
     decoding = tree_reweighted(factors, scores)
-    if factors.n_labellings <= FEW_LABELLINGS:
-        open_rows = np.flatnonzero(~decoding.proven)
+    open_rows = np.flatnonzero(~decoding.proven)
+    if len(open_rows) and factors.n_labellings <= FEW_LABELLINGS:
         exact = exhaustive_search(factors, scores[open_rows])
         for values, proven in zip(decoding, exact, strict=True):
             values[open_rows] = proven

@@ -19,7 +19,6 @@ computed from scores that are all of the same moment.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -30,6 +29,7 @@ from scipy import sparse
 
 from spanforest import _compiled
 from spanforest._blas import single_blas_thread
+from spanforest._compilation import clock
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.losses import FactorLoss
 
@@ -86,7 +86,7 @@ class Solution(NamedTuple):
     intercept: NDArray[np.float64]  # (n_cells,)
     dual_objective: float
     gaps: NDArray[np.float64]  # primal minus dual after every epoch; exact at the last
-    seconds: NDArray[np.float64]  # since the start, at the same moments
+    seconds: NDArray[np.float64]  # since the start, without compiling, at these moments
     tol: float
 
     @property
@@ -210,13 +210,17 @@ class DenseForm(Form):
 
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, a block at a time."""
-        state = self._state(hinge, scale)
-        _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, messages)
+        state, rows, block = self._state(hinge, scale), self._rows(), self._block()
+        _compiled.dense_pass(order, block, rows, problem, state, messages)
 
     def _rows(self) -> _compiled.DenseRows:
         weights = self.weights.T
         rounded = weights.astype(self.epoch_data.dtype, copy=False)
-        return _compiled.DenseRows(self.epoch_data, weights, rounded)
+        picked = np.empty((BLOCK_SIZE, len(weights.T)), self.epoch_data.dtype)
+        return _compiled.DenseRows(self.epoch_data, weights, rounded, picked)
+
+    def _block(self) -> _compiled.Block:
+        return _compiled.block_buffers(BLOCK_SIZE, self.coordinates.n)
 
     def _products(self, rows):
         products = _compiled.room_for_products(len(rows), self.coordinates.n)
@@ -246,8 +250,8 @@ class KernelForm(DenseForm):
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, a block at a time, and note their scores."""
         state, norms = self._state(hinge, scale), self._squared_norms
-        rows = self._rows()
-        _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, messages, norms)
+        rows, block = self._rows(), self._block()
+        _compiled.kernel_pass(order, block, rows, problem, state, messages, norms)
 
     def restart(self, factor=1.0):
         """Multiply A by a factor; the weights become A itself."""
@@ -280,7 +284,9 @@ class SparseForm(Form):
 
     def epoch(self, order, problem, hinge, messages, scale=1.0):
         """Visit examples in this order, one at a time."""
-        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
+        n, X = self.coordinates.n, self.data
+        buffers = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
+        rows = _compiled.SparseRows(X.data, X.indices, X.indptr, *buffers)
         state = self._state(hinge, scale)
         _compiled.sparse_pass(order, rows, self.weights, problem, state, messages)
 
@@ -475,7 +481,7 @@ class _Ascent:
         form, pace = self.form, Pace()
         gaps: list[float] = []
         seconds: list[float] = []
-        start = time.perf_counter()
+        start = clock()
         dual, certified, ratio = 0.0, False, USUAL_RATIO
         while not certified and len(gaps) < max_iter:
             self.epoch(pace.kappa(dual, form.squared_norm()), rng)
@@ -487,7 +493,7 @@ class _Ascent:
                 certified = gap <= tol * dual
                 ratio = min(gap / estimate, 1.0) if estimate > 0.0 else 1.0
             gaps.append(gap)
-            seconds.append(time.perf_counter() - start)
+            seconds.append(clock() - start)
             stalled = not pace.observe(estimate)
             if stalled or gap > estimate:
                 form.sharpen()  # single precision may be what keeps the gap open
@@ -535,14 +541,18 @@ class _Ascent:
 
 def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
-    graph, loss = problem.factors.arrays, problem.loss
-    worst = np.repeat(loss.joint + loss.first + loss.second, graph.factor["n_cells"])
+    graph, weights = problem.factors.arrays, problem.loss
+    loss = np.empty(len(graph.factor), _compiled.LOSS_FIELDS)
+    for name in weights._fields:
+        loss[name] = getattr(weights, name)
+    loss["worst"] = weights.joint + weights.first + weights.second
     return _compiled.ProblemArrays(
         graph=graph,
         layout=problem.coordinates.layout,
-        loss=_compiled.LossArrays(worst, loss.joint, loss.first, loss.second),
+        loss=loss,
         Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
         taught=problem.taught,
+        visit=_compiled.visit_buffers(graph),
         C=float(problem.C),
         max_steps=STEPS_PER_VISIT,
     )

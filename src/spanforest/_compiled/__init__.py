@@ -21,8 +21,12 @@ from spanforest._compiled.enumeration import (
     flip_margins,
     score_all,
 )
-from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
-from spanforest._compiled.k_best import forest_k_best_rows
+from spanforest._compiled.forests import (
+    forest_max_marginals,
+    forest_max_sums,
+    walk_buffers,
+)
+from spanforest._compiled.k_best import forest_k_best_rows, list_buffers
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
     TIGHT,
@@ -32,12 +36,17 @@ from spanforest._compiled.messages import (
     message_buffers,
     tree_reweighted_rows,
 )
-from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
+from spanforest._compiled.passes import (
+    block_buffers,
+    dense_pass,
+    kernel_pass,
+    sparse_pass,
+)
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
+    LOSS_FIELDS,
     DenseRows,
     FactorArrays,
-    LossArrays,
     ProblemArrays,
     Schedule,
     SparseRows,
@@ -46,6 +55,7 @@ from spanforest._compiled.records import (
     Subproblem,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
+from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: f236e9dcaf4b0cec

@@ -26,9 +26,8 @@ def picked_cell(factor, labels):
 
 
 @inlined
-def find_cells(g, labels, cells):
+def find_cells(factors, labels, cells):
     """Write the cells that a labelling picks."""
-    factors = g.factor
     for f in range(factors.shape[0]):
         cells[f] = picked_cell(factors[f], labels)
 
@@ -43,13 +42,13 @@ def labelling_score(scores, g, labels):
     return total
 
 
-@compiled
+@inlined
 def other_end(factor, j):
     """Return the label at the other end of an edge at label j, -1 if unary."""
     return factor["second"] if factor["first"] == j else factor["first"]
 
 
-@compiled
+@inlined
 def edge_cell(factor, j, a, b):
     """Return the cell of an edge where label j takes a and the other end takes b."""
     if factor["first"] == j:
@@ -57,4 +56,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: f236e9dcaf4b0cec

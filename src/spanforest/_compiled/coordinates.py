@@ -1,11 +1,9 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-import numpy as np
-
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import compiled, internal
 
 
-@inlined
+@internal
 def expand(layout, values, cells):
     """Write into `cells` the tables that have these coordinates.
 
@@ -41,7 +39,7 @@ def expand(layout, values, cells):
         cells[corner] = -total
 
 
-@inlined
+@internal
 def contract(layout, cells, values):
     """Write into `values` the coordinates of tables: the inverse of `expand`.
 
@@ -80,10 +78,11 @@ def expand_rows(layout, values, cells):
 
 
 @compiled
-def squared_norm(layout, values):
-    """Return the sum of the squares of all cells of these tables."""
-    last = layout[-1]
-    cells = np.empty(last["offset"] + last["n_first"] * last["n_second"])
+def squared_norm(layout, values, cells):
+    """Return the sum of the squares of all cells of these tables.
+
+    `cells` is a buffer (n_cells,).
+    """
     total = 0.0
     for i in range(values.shape[0]):
         expand(layout, values[i], cells)
@@ -92,4 +91,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: f236e9dcaf4b0cec

@@ -1,26 +1,48 @@
-"""Decorators that compile the routines of this package with Numba."""
+"""Decorators that compile the routines of this package with Numba.
+
+Compiling takes long: `benchmarks/first_fit.py` measures it. Four habits keep it short.
+
+* Routines do not create arrays. Python functions beside them create the buffers.
+* Loops copy arrays, add them up and search them. ``a[:] = b`` and ``a.max()`` also
+  compile Numba's error messages, which takes seconds; ``a[:] = 0.0`` does not.
+* A routine that only other routines call is `internal` or `inlined`.
+* A routine is inlined only if that makes `benchmarks/epoch.py` faster: LLVM optimises
+  inlined code again in every caller.
+"""
 
 from typing import Any
 
 from numba import njit
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+from spanforest._compilation import watch_compilation
 
-# No fastmath: infinities and ties matter.
-compiled = njit(**OPTIONS)
-
-# For hot routines. Passing a factor graph to one of them costs more than the work of a
-# small one, so their callers take them in. `_nrt=False` leaves out reference counting:
-# the caller keeps these arrays alive, so no reference counting is needed. Such a
-# routine, and every routine that it calls, must not create arrays, not even temporary
-# ones. The option is not documented by Numba; without it the routines are only slower.
+# `_nrt=False` leaves out reference counting: the caller keeps the arrays alive, so none
+# is needed. Such a routine, and every routine that it calls, must not create arrays,
+# not even temporary ones. Numba does not document the option. No fastmath: infinities
+# and ties matter.
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+}
 try:
-    inlined = njit(**OPTIONS, forceinline=True, _nrt=False)  # type: ignore[call-overload]
-except KeyError:  # this version of Numba does not know the option
-    inlined = njit(**OPTIONS, forceinline=True)
+    njit(**OPTIONS)
+except KeyError:  # this version of Numba does not know it, so routines are slower
+    del OPTIONS["_nrt"]
+
+# Python cannot call such a routine: calling one ends the process.
+WITHOUT_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+watch_compilation()
+
+compiled = njit(**OPTIONS)
+internal = njit(**OPTIONS, **WITHOUT_WRAPPERS)
+inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
+merged = njit(**OPTIONS, inline="always")
 
 # For sums of products: they vectorise only if their terms may be reordered.
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: f236e9dcaf4b0cec

@@ -12,7 +12,7 @@ from spanforest._compiled.cells import (
     labelling_score,
     other_end,
 )
-from spanforest._compiled.decorators import compiled
+from spanforest._compiled.decorators import compiled, internal, merged
 
 TIGHT = 1e-10  # relative; a bound that is this close to a score meets it
 TRAINING_SWEEPS = 20  # of message passing, for each step of training
@@ -28,10 +28,9 @@ class Messages(NamedTuple):
     chosen: np.ndarray  # (n_labels,) whether a label of the labelling has its value
 
 
-@compiled
 def message_buffers(g):
     """Return messages that are zero."""
-    n_labels, n_edges = g.label.shape[0], g.incident.shape[0] // 2
+    n_labels, n_edges = len(g.label), len(g.incident) // 2
     n_entries = 0
     if n_edges > 0:
         last = g.factor[n_edges - 1]
@@ -44,20 +43,20 @@ def message_buffers(g):
     )
 
 
-@compiled
+@internal
 def _inbox(factor, j):
     """Return where the message along an edge into label j starts."""
     return factor["to_first"] if factor["first"] == j else factor["to_second"]
 
 
-@compiled
+@internal
 def _unary_scores(scores, label, belief):
     """Fill belief[a] with the unary score of value a."""
     for a in range(label["n_values"]):
         belief[a] = scores[label["unary"] + a] if label["unary"] >= 0 else 0.0
 
 
-@compiled
+@internal
 def _collect(scores, g, j, messages):
     """Fill belief[a] with the unary score of j = a plus all messages into j."""
     label, belief, sent = g.label[j], messages.belief, messages.sent
@@ -68,7 +67,7 @@ def _collect(scores, g, j, messages):
             belief[a] += sent[inbox + a]
 
 
-@compiled
+@internal
 def _choose(scores, g, j, messages, labels):
     """Choose label j: chosen neighbours count by their value, others by message.
 
@@ -94,7 +93,7 @@ def _choose(scores, g, j, messages, labels):
     messages.chosen[j] = True
 
 
-@compiled
+@internal
 def _send(scores, g, e, j, messages, out):
     """Write to `out` the message along edge e from label j, 0 at its largest.
 
@@ -118,7 +117,7 @@ def _send(scores, g, e, j, messages, out):
     return largest
 
 
-@compiled
+@internal
 def reweighted_sweep(scores, g, forward, messages, drops):
     """Pass messages once along the labels' order, or against it; return the bound.
 
@@ -159,7 +158,7 @@ def reweighted_sweep(scores, g, forward, messages, drops):
     return bound
 
 
-@compiled
+@internal
 def climb(scores, g, messages, labels):
     """Change single labels as long as that raises the score."""
     belief = messages.belief
@@ -201,7 +200,7 @@ def least_slack(scores, g):
     return TIGHT * total + NEGLIGIBLE * largest
 
 
-@compiled
+@merged
 def tree_reweighted(scores, g, max_sweeps, messages, labels):
     """Write a labelling into `labels`; return its score and a bound on the best one.
 
@@ -235,9 +234,8 @@ def tree_reweighted(scores, g, max_sweeps, messages, labels):
 
 
 @compiled
-def tree_reweighted_rows(scores, g, max_sweeps, labels, score, bound):
+def tree_reweighted_rows(scores, g, max_sweeps, messages, labels, score, bound):
     """Apply `tree_reweighted` to every row of scores, each from zero messages."""
-    messages = message_buffers(g)
     for i in range(scores.shape[0]):
         messages.sent[:] = 0.0
         score[i], bound[i] = tree_reweighted(
@@ -246,15 +244,14 @@ def tree_reweighted_rows(scores, g, max_sweeps, labels, score, bound):
 
 
 @compiled
-def max_product_rows(scores, g, schedule, labels, change):
+def max_product_rows(scores, g, schedule, messages, fresh, labels, change):
     """Decode every row by damped max-product; change[i] is the last message change.
 
     All messages of a sweep are computed from those of the sweep before (flooding); on
-    a tree they are exact after as many undamped sweeps as its diameter.
+    a tree they are exact after as many undamped sweeps as its diameter. `fresh` is a
+    buffer like that of the messages.
     """
-    messages = message_buffers(g)
     sent = messages.sent
-    fresh = np.empty_like(sent)
     for i in range(scores.shape[0]):
         sent[:] = 0.0
         change[i] = 0.0
@@ -274,4 +271,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: f236e9dcaf4b0cec

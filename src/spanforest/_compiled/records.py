@@ -27,13 +27,11 @@ class FactorArrays(NamedTuple):
     incident: np.ndarray  # (2 * n_edges,) the edges at each label
 
 
-class LossArrays(NamedTuple):
-    """A loss; `losses` explains the three weights of a factor."""
-
-    worst: np.ndarray  # (n_cells,) loss of a cell that is wrong at both ends
-    joint: np.ndarray  # (n_factors,)
-    first: np.ndarray  # (n_factors,)
-    second: np.ndarray  # (n_factors,)
+# The loss of a factor: `worst` if both ends are wrong, less the other weights where they
+# are right. `losses` explains the three weights.
+LOSS_FIELDS = np.dtype(
+    [(name, np.float64) for name in ("worst", "joint", "first", "second")]
+)
 
 
 class ProblemArrays(NamedTuple):
@@ -45,9 +43,10 @@ class ProblemArrays(NamedTuple):
 
     graph: FactorArrays
     layout: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
-    loss: LossArrays
+    loss: np.ndarray  # (n_factors,) records
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
+    visit: tuple  # the buffers of a visit, see `visits.Visit`
     C: float
     max_steps: int
 
@@ -68,14 +67,18 @@ class DenseRows(NamedTuple):
     data: np.ndarray  # (n_samples, n_columns) features or kernel values
     weights: np.ndarray  # (n_coordinates, n_columns) in double precision
     rounded: np.ndarray  # the weights in the data's precision: a copy, or the same
+    picked: np.ndarray  # (block size, n_columns) buffer of the data's type
 
 
 class SparseRows(NamedTuple):
-    """The three arrays of a CSR matrix without duplicates."""
+    """The three arrays of a CSR matrix without duplicates, and buffers."""
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
+    scores: np.ndarray  # (n_coordinates,) as the next two
+    change: np.ndarray
+    changed: np.ndarray  # the coordinates that a visit changed
 
 
 class Schedule(NamedTuple):
@@ -116,4 +119,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 6d1fbf64d7834b8b
+# stamp: f236e9dcaf4b0cec

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 
+from spanforest._compilation import clock
 from spanforest.aggregation import AGGREGATIONS
 from spanforest.diagnostics import relative_gaps
 from spanforest.ensemble import RandomGraphEnsembleClassifier
@@ -116,9 +117,9 @@ def run_learner(
         ).as_field()
         return {**results, "mam": results["mam"]._replace(label_graph=graph)}
 
-    start = time.perf_counter()
+    start = clock()
     prediction = estimator.predict(inputs.test)
-    seconds = {**training.seconds, "predict": time.perf_counter() - start}
+    seconds = {**training.seconds, "predict": clock() - start}
     result = Result(
         score(fold.Y.test, prediction),
         int((prediction > 0).sum()),
@@ -170,12 +171,12 @@ class _Training(NamedTuple):
 
 
 def _fit(estimator: Any, X: Any, Y: NDArray) -> _Training:
-    start, busy = time.perf_counter(), time.process_time()
+    start, busy = clock(), time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         estimator.fit(X, Y)
     seconds = {
-        "fit": time.perf_counter() - start,
+        "fit": clock() - start,
         "fit_processor": time.process_time() - busy,
     }
     messages = dict.fromkeys(
@@ -197,9 +198,9 @@ def _ensemble_results(
     members = _series(Y, (member.predict(X) for member in ensemble.estimators_))
     results = {}
     for method in AGGREGATIONS:
-        start = time.perf_counter()
+        start = clock()
         prediction = ensemble.predict(X, aggregation=method)
-        seconds = {**training.seconds, "predict": time.perf_counter() - start}
+        seconds = {**training.seconds, "predict": clock() - start}
         results[method] = Result(
             score(Y, prediction),
             int((prediction > 0).sum()),
