@@ -312,7 +312,8 @@ def test_a_part_has_the_scores_of_the_whole(problem, seed):
     for row in scores:
         part = _compiled.restrict(row, factors.arrays, alive)
         values = np.empty(len(within))
-        _compiled.score_all(part.scores, part.graph, values)
+        labels = np.zeros(len(part.n_values), dtype=np.intp)
+        _compiled.score_all(part.scores, part.graph, labels, values)
         tiled = np.tile(row, (len(within), 1))
         truth = score_labels(factors, tiled, within)
         assert_allclose(values + part.constant, truth, atol=1e-9)

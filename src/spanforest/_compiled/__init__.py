@@ -58,4 +58,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: f236e9dcaf4b0cec
+# stamp: ca2bf42e8e6a47e0

@@ -63,4 +63,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: f236e9dcaf4b0cec
+# stamp: ca2bf42e8e6a47e0

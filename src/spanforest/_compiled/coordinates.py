@@ -91,4 +91,4 @@ def squared_norm(layout, values, cells):
     return total
 
 
-# stamp: f236e9dcaf4b0cec
+# stamp: ca2bf42e8e6a47e0

@@ -45,4 +45,4 @@ merged = njit(**OPTIONS, inline="always")
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: f236e9dcaf4b0cec
+# stamp: ca2bf42e8e6a47e0

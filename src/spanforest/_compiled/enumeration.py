@@ -94,4 +94,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: f236e9dcaf4b0cec
+# stamp: ca2bf42e8e6a47e0

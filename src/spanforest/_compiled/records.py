@@ -27,8 +27,8 @@ class FactorArrays(NamedTuple):
     incident: np.ndarray  # (2 * n_edges,) the edges at each label
 
 
-# The loss of a factor: `worst` if both ends are wrong, less the other weights where they
-# are right. `losses` explains the three weights.
+# The loss of a factor: `worst` if both ends are wrong. The other weights are subtracted
+# where they are right. `losses` explains these three.
 LOSS_FIELDS = np.dtype(
     [(name, np.float64) for name in ("worst", "joint", "first", "second")]
 )
@@ -119,4 +119,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f236e9dcaf4b0cec
+# stamp: ca2bf42e8e6a47e0

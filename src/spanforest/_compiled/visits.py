@@ -345,4 +345,4 @@ def visit_example(i, norm, problem, state, messages, change):
     return moved
 
 
-# stamp: f236e9dcaf4b0cec
+# stamp: ca2bf42e8e6a47e0
