@@ -37,6 +37,7 @@ from spanforest._compiled.messages import (
     tree_reweighted_rows,
 )
 from spanforest._compiled.passes import (
+    Block,
     block_buffers,
     dense_pass,
     kernel_pass,
@@ -58,4 +59,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

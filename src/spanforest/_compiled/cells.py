@@ -56,4 +56,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

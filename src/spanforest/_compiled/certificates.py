@@ -63,4 +63,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

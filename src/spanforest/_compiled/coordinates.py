@@ -91,4 +91,4 @@ def squared_norm(layout, values, cells):
     return total
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

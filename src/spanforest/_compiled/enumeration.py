@@ -94,4 +94,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

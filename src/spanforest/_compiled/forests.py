@@ -155,4 +155,4 @@ def forest_max_marginals(scores, g, walk, downward, marginals):
                 marginals[i, s] += total - best
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

@@ -154,4 +154,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

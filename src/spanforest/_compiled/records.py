@@ -119,4 +119,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

@@ -274,4 +274,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e

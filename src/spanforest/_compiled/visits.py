@@ -345,4 +345,4 @@ def visit_example(i, norm, problem, state, messages, change):
     return moved
 
 
-# stamp: ca2bf42e8e6a47e0
+# stamp: 823e5000b6dfb92e
