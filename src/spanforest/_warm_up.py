@@ -13,6 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._compilation import quietly
 from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph
+from spanforest.inference import exhaustive_search
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["warm_up"]
@@ -46,6 +49,8 @@ def warm_up() -> float:
         warnings.simplefilter("ignore", ConvergenceWarning)
         for classifier, inputs, labels in _cases(X, Y):
             _use(classifier.set_params(max_iter=2, random_state=0), inputs, labels)
+        pair = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+        exhaustive_search(pair, np.zeros((1, 4)))  # predicting may need it, seldom
     return time.perf_counter() - start
 
 

@@ -59,4 +59,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

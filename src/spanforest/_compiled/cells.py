@@ -56,4 +56,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

@@ -63,4 +63,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

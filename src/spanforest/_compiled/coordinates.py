@@ -1,9 +1,9 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-from spanforest._compiled.decorators import compiled, internal
+from spanforest._compiled.decorators import compiled, inlined, internal
 
 
-@internal
+@inlined
 def expand(layout, values, cells):
     """Write into `cells` the tables that have these coordinates.
 
@@ -91,4 +91,4 @@ def squared_norm(layout, values, cells):
     return total
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

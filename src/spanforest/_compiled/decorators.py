@@ -55,4 +55,4 @@ inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

@@ -94,4 +94,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import exceeds
-from spanforest._compiled.decorators import compiled, internal, merged
+from spanforest._compiled.decorators import compiled, inlined, internal, merged
 
 
 class Walk(NamedTuple):
@@ -65,7 +65,7 @@ def _walk_up(scores, g, walk):
             row += branch["parent_stride"]
 
 
-@internal
+@inlined
 def forest_max_sum(scores, g, walk, labels):
     """Write a highest-scoring labelling into `labels` and return its score.
 
@@ -155,4 +155,4 @@ def forest_max_marginals(scores, g, walk, downward, marginals):
                 marginals[i, s] += total - best
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

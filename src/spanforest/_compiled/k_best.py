@@ -201,4 +201,4 @@ def forest_k_best_rows(scores, g, lists, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

@@ -271,4 +271,4 @@ def max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

@@ -154,4 +154,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

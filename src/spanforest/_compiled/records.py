@@ -119,4 +119,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

@@ -274,4 +274,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f

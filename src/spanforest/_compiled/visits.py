@@ -318,7 +318,7 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     return first_bound, moved
 
 
-@internal
+@inlined
 def visit_example(i, norm, problem, state, messages, change):
     """Improve row i of dual_coef, given F_i in the buffers; return whether it moved.
 
@@ -345,4 +345,4 @@ def visit_example(i, norm, problem, state, messages, change):
     return moved
 
 
-# stamp: 823e5000b6dfb92e
+# stamp: 340bb1733f97066f
