@@ -4,10 +4,14 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 FAST := -m "not slow and not network"
+# Processes that share the tests: `make test WORKERS=1` runs them in one.
+WORKERS ?= auto
+# Neighbours stay in one process, where they share fitted models, until one is idle.
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types layers test-slow test-python test-bounds bench \
-	docs golden dist stamp clean
+	fuzz docs golden dist stamp clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -18,7 +22,7 @@ $(READY): pyproject.toml
 	    'Python 3.11 or newer is needed: make ... PYTHON=python3.12, say')"
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
-	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot,save,experiments,cli]" --group dev
+	$(PY) -m pip install --quiet --editable ".[graphs,data,progress,distributed,plot,save,paper,cli]" --group dev
 	touch $(READY)
 
 demo: $(READY) stamp  ## the paper's experiment on its two generated data sets
@@ -26,10 +30,10 @@ demo: $(READY) stamp  ## the paper's experiment on its two generated data sets
 	    --jobs 2 --out demo
 
 test: $(READY) stamp  ## tests and doctests, compiled
-	$(PY) -m pytest $(FAST)
+	$(PYTEST) $(FAST)
 
 test-slow: $(READY) stamp  ## the slow tests, on real data too (they skip without SPANFOREST_DATA)
-	$(PY) -m pytest -m "slow and not network"
+	$(PYTEST) -m "slow and not network"
 
 check: lint types layers test test-slow  ## what CI runs on every push
 
@@ -43,11 +47,16 @@ layers: $(READY)  ## which module may import which
 	$(VENV)/bin/lint-imports
 
 test-python: $(READY) stamp  ## same tests, routines run as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(FAST) --cov
+	# without the examples in docstrings: they are the user's way, which is compiled
+	NUMBA_DISABLE_JIT=1 $(PYTEST) tests $(FAST) --cov
 
 test-bounds: $(READY) stamp  ## same tests, array bounds checked in compiled code
 	# a fresh cache, or Numba ignores the flag
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PY) -m pytest $(FAST)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(PYTEST) $(FAST)
+
+fuzz: $(READY) stamp  ## odd inputs for readers, model files, decoders, training and estimators
+	# bounds are checked, or a read outside of an array may go unnoticed
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) OMP_NUM_THREADS=1 $(PY) tools/fuzz
 
 stamp: $(READY)  ## tell Numba's cache what changed in the compiled routines
 	$(PY) tools/stamp_compiled.py
@@ -57,7 +66,7 @@ docs: $(READY)  ## the documentation, in docs/_build/html
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 golden: $(READY) stamp  ## rewrite the golden files of the tests; review them as a diff
-	SPANFOREST_GOLDEN=1 $(PY) -m pytest -q tests/test_paper_table_formats.py tests/test_report_page.py
+	SPANFOREST_GOLDEN=1 $(PY) -m pytest -q tests/test_paper_table_formats.py tests/test_paper_report_page.py
 
 dist: $(READY) stamp  ## wheel and source distribution, in dist
 	$(PY) -m build --outdir dist
@@ -66,5 +75,5 @@ bench: $(READY) stamp  ## the figures of benchmarks/README.md, under ten minutes
 	$(PY) benchmarks/run_all.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) build dist demo docs/_build docs/_generated docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist demo fuzz-findings docs/_build docs/_generated docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -202,6 +202,7 @@ def train(inputs: Inputs, n_trees: int, max_iter: int) -> Trained:
         kernel=inputs.kernel,
         C=inputs.C,
         tol=0.1,
+        scaling=None,
         max_iter=max_iter,
         random_state=0,
     )
@@ -233,12 +234,12 @@ def decode_all(trained: Trained, X: Any) -> Outcome:
         spent += seconds
         decodings.append(exact)
         open_scores.append(scores[~exact.proven])
-    labels, score, bound = map(np.concatenate, zip(*decodings, strict=True))
+    decoding = Decoding(*map(np.concatenate, zip(*decodings, strict=True)))
     return Outcome(
         np.concatenate(passed),
-        Decoding(labels, score, bound).proven,
-        score,
-        labels + trained.lowest,
+        decoding.proven,
+        decoding.score,
+        decoding.labels + trained.lowest,
         spent / n,
         reference / len(few),
         np.concatenate(open_scores),

@@ -24,7 +24,7 @@ def compare(what, form, problem, products, target):
             array[...] = value
 
     def epoch():
-        form.epoch(order, compiled, hinge, None, SCALE)
+        form._epoch(order, compiled, hinge, None, SCALE)
 
     weights = form.coordinates.expand(form.weights)
     A = form.coordinates.expand(form.dual_coef)

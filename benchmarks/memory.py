@@ -28,7 +28,7 @@ def linear_rows():
     data = common.load("bibtex")
     X = common.unit_rows(data)
     m = data.n_samples
-    clf = MMCRFClassifier(max_iter=1000, random_state=0)
+    clf = MMCRFClassifier(kernel="linear", scaling=None, max_iter=1000, random_state=0)
     peak = peak_of_fit(clf, X, data.Y)
     size_X = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     n_coordinates = 2 * data.n_labels - 1  # of a tree over binary labels

@@ -138,7 +138,9 @@ def choose_slack_weight(predict: Method, split: Split) -> float:
     folds = [split.fold(number) for number in range(N_FOLDS)]
     return max(
         CS,
-        key=lambda C: np.mean([quality(f.Y_test, predict(f, C)) for f in folds]),
+        key=lambda C: np.mean(
+            [quality(fold.Y_test, predict(fold, C)) for fold in folds]
+        ),
     )
 
 

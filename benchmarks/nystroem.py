@@ -17,8 +17,9 @@ N_EXACT = 4000
 
 
 def ensemble(**params):
+    params = {"kernel": "linear", "scaling": None, **params}
     return RandomGraphEnsembleClassifier(
-        n_estimators=10, tol=0.05, max_iter=200, random_state=0, **params
+        10, tol=0.05, max_iter=200, random_state=0, **params
     )
 
 

@@ -13,7 +13,7 @@ def main():
 
     def fit(n_jobs, n_estimators=60):
         fitted[n_jobs] = RandomGraphEnsembleClassifier(
-            n_estimators, kernel="precomputed", random_state=0, n_jobs=n_jobs
+            n_estimators, kernel="precomputed", tol=0.01, random_state=0, n_jobs=n_jobs
         ).fit(K, data.Y)
 
     fit(n_jobs=2, n_estimators=2)

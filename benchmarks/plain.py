@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from spanforest._compiled.cells import TRAINING_TIE
 from spanforest._compiled.forests import forest_max_sum, walk_buffers
 
 BLOCK_SIZE = 64
@@ -104,7 +105,11 @@ _walk_buffers = njit(walk_buffers)
 @njit(nogil=True)
 def _work(g, q):
     n_labels = g.label.shape[0]
-    return _walk_buffers(g), np.zeros(n_labels, dtype=np.int64), np.empty(q)
+    return (
+        _walk_buffers(g, TRAINING_TIE),
+        np.zeros(n_labels, dtype=np.int64),
+        np.empty(q),
+    )
 
 
 @njit(nogil=True)

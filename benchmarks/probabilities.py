@@ -76,7 +76,7 @@ class Outcome(NamedTuple):
 def forest(C, split, n_trees=N_TREES):
     K, K_new = split.blocks
     clf = RandomGraphEnsembleClassifier(
-        n_trees, kernel="precomputed", C=C, random_state=0, probability=True
+        n_trees, kernel="precomputed", C=C, tol=0.01, random_state=0, probability=True
     )
     return clf.fit(K, split.Y[split.train]), K_new
 

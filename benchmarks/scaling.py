@@ -23,7 +23,12 @@ PICTURE = Path(__file__).with_name("scaling.png")
 
 def fit(X, Y, n_estimators=1):
     RandomGraphEnsembleClassifier(
-        n_estimators, tol=1e-9, max_iter=EPOCHS, random_state=0
+        n_estimators,
+        kernel="linear",
+        scaling=None,
+        tol=1e-9,
+        max_iter=EPOCHS,
+        random_state=0,
     ).fit(X, Y)
 
 

@@ -20,7 +20,12 @@ def main():
         n_samples=5000, n_features=500, n_classes=1000, sparse=True, random_state=0
     )
     clf = RandomGraphEnsembleClassifier(
-        n_estimators=10, normalize_kernel=True, tol=TOL, random_state=0
+        n_estimators=10,
+        kernel="linear",
+        scaling=None,
+        normalize_kernel=True,
+        tol=TOL,
+        random_state=0,
     )
     clf.fit(X[:9], Y[:9]).predict(X[:9])  # compile
     before = resident_gb()

@@ -46,7 +46,13 @@ def label_graph() -> Any:
     data = load_dataset("emotions")
     model = _pipeline(
         RandomGraphEnsembleClassifier(
-            kernel="rbf", gamma=_gamma(data), random_state=0, n_jobs=2
+            50,
+            kernel="rbf",
+            gamma=_gamma(data),
+            scaling=None,
+            tol=0.01,
+            random_state=0,
+            n_jobs=2,
         )
     ).fit(data.X, data.Y)
     names = [name.replace("-", " ") for name in data.label_names]
@@ -78,6 +84,7 @@ def _mean_curves(data: Dataset) -> tuple[dict[str, Any], float]:
             60,
             kernel="rbf",
             gamma=_gamma(data),
+            scaling=None,
             tol=0.05,
             random_state=0,
             n_jobs=2,
@@ -133,6 +140,7 @@ def _classifier(kind: str, kernel: str, C: float, gamma: float) -> Any:
             kernel=kernel,
             gamma=gamma,
             C=C,
+            scaling=None,
             tol=0.05,
             max_iter=300,
             random_state=0,

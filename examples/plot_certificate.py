@@ -29,7 +29,7 @@ X, Y = make_circle(600, n_labels=20, random_state=0)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
 for ax, C in zip(axes, (1.0, 10.0), strict=True):
     ensemble = RandomGraphEnsembleClassifier(
-        10, C=C, normalize_kernel=True, max_iter=300, random_state=0, n_jobs=2
+        10, kernel="linear", C=C, tol=0.01, max_iter=300, random_state=0, n_jobs=2
     ).fit(X[:400], Y[:400])
     DualityGapDisplay.from_estimator(ensemble, ax=ax)
     ax.set_title(f"C = {C:g}")

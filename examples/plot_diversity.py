@@ -109,7 +109,7 @@ def split(data):
         X_train, X_test = map(scaler.transform, (data.X[train], data.X[test]))
     varies = np.ptp(data.Y[train], axis=0) > 0
     classifier = RandomGraphEnsembleClassifier(
-        N_TREES, kernel=kernel, tol=0.1, random_state=0, n_jobs=2
+        N_TREES, kernel=kernel, scaling=None, tol=0.1, random_state=0, n_jobs=2
     )
     return Split(
         classifier, X_train, data.Y[train][:, varies], X_test, data.Y[test][:, varies]

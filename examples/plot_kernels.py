@@ -21,7 +21,7 @@ from spanforest.metrics import multilabel_accuracy
 X, Y = make_circle(1200, n_labels=10, random_state=0)
 X = X[:, :2]  # without the constant: the classifier has an intercept
 train, test = np.arange(400), np.arange(600, 1200)
-settings = {"n_estimators": 10, "tol": 0.05, "random_state": 0, "n_jobs": 2}
+settings = {"n_estimators": 10, "scaling": None, "random_state": 0, "n_jobs": 2}
 
 # %%
 # By name
@@ -65,7 +65,7 @@ scores, seconds = [], []
 for size in sizes:
     pipeline = make_pipeline(
         Nystroem(gamma=5.0, n_components=size, random_state=0),
-        RandomGraphEnsembleClassifier(**settings),
+        RandomGraphEnsembleClassifier(kernel="linear", **settings),
     )
     start = time.perf_counter()
     pipeline.fit(X[:600], Y[:600])

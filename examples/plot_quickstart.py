@@ -29,7 +29,14 @@ X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
 # One fit gives all three ways to combine the members.
 
 ensemble = RandomGraphEnsembleClassifier(
-    30, C=10, normalize_kernel=True, max_iter=1000, random_state=0, n_jobs=2
+    30,
+    kernel="linear",
+    scaling=None,
+    normalize_kernel=True,
+    C=10,
+    max_iter=1000,
+    random_state=0,
+    n_jobs=2,
 )
 ensemble.fit(X_train, Y_train)
 

@@ -6,14 +6,39 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
 from songs import (
     FEW,
     RAW,
     frame_of,
     make_songs,
 )
+from strategies import PLAIN
 
 from spanforest.cli import main
+
+# Examples of a law differ in size, and the first one may compile: no time limits.
+settings.register_profile(
+    "spanforest", deadline=None, max_examples=10 if PLAIN else 100
+)
+settings.load_profile("spanforest")
+os.environ.setdefault("MPLBACKEND", "Agg")  # figures need no screen
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the tests that need compiled routines where Numba compiles none."""
+    skip = pytest.mark.skip(reason="as plain Python this test says nothing or is slow")
+    for item in items:
+        if PLAIN and "needs_compiled" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close the figures that a test has drawn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""A small ensemble, and the scores of its members by their definition."""
+"""Small models, and their scores by definition."""
 
 import numpy as np
 
-from spanforest import RandomGraphEnsembleClassifier
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
+from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import consensus_factors
 
 rng = np.random.default_rng(0)
@@ -14,8 +15,21 @@ GRADES = np.digitize(X @ rng.normal(size=(4, 3)) + rng.normal(size=(80, 3)), [-1
 
 def ensemble(n_estimators=5, **params):
     """Return an unfitted ensemble that converges on the data above."""
-    defaults = {"random_state": 0, "tol": 0.05, "max_iter": 1000}
+    defaults = {"kernel": "linear", "scaling": None, "tol": 0.05, "max_iter": 1000}
+    defaults["random_state"] = 0
     return RandomGraphEnsembleClassifier(n_estimators, **{**defaults, **params})
+
+
+def single(**params):
+    """Return an unfitted model of one graph that converges on the data above."""
+    return MMCRFClassifier(**{"random_state": 0, "tol": 0.05, **params})
+
+
+def scores_of(model, X):
+    """Return the scores of all cells, for examples that fit into one block."""
+    fitted = FittedModel(model)
+    (basis,) = fitted.row_chunks(X)
+    return fitted.scores(basis)
 
 
 def member_scores(fitted, member, X):

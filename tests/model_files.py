@@ -31,13 +31,16 @@ def frame(array, name="column"):
     return pd.DataFrame(array, columns=[f"{name} {j}" for j in range(array.shape[1])])
 
 
+QUICK = {"kernel": "linear", "scaling": None, "tol": 0.5, "max_iter": 3}
+
+
 def ensemble(**params):
-    defaults = {"n_estimators": 3, "tol": 0.5, "max_iter": 3, "random_state": 0}
+    defaults = {"n_estimators": 3, **QUICK, "random_state": 0}
     return RandomGraphEnsembleClassifier(**{**defaults, **params})
 
 
 def mmcrf(**params):
-    return MMCRFClassifier(**{"tol": 0.5, "max_iter": 3, "random_state": 0, **params})
+    return MMCRFClassifier(**{**QUICK, "random_state": 0, **params})
 
 
 def assert_same_bits(one, other):

@@ -6,10 +6,12 @@ primal. The solver's objectives must agree with them. A label that is not observ
 the code -1. A factor counts for an example that teaches it: that has all its labels.
 """
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
+from numba import njit
 from scipy import sparse
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
@@ -38,6 +40,25 @@ class Task(NamedTuple):
     Y: np.ndarray
     C: float
     fit_intercept: bool = False
+    sample_weight: np.ndarray | None = None
+    label_weight: np.ndarray | None = None  # (n_samples, n_labels)
+
+    @property
+    def boxes(self):
+        """C times the weight of every example, a column."""
+        weight = np.ones(len(self.X))
+        if self.sample_weight is not None:
+            weight = np.asarray(self.sample_weight, dtype=float)
+        return self.C * weight[:, None]
+
+    @property
+    def factor_weights(self):
+        """The mean weight of the labels of every factor, for every example."""
+        of_factors = factor_labels(self.factors)
+        if self.label_weight is None:
+            return np.ones((len(self.X), len(of_factors)))
+        means = [self.label_weight[:, of].mean(axis=1) for of in of_factors]
+        return np.array(means).T
 
     @property
     def features(self):
@@ -52,7 +73,8 @@ class Task(NamedTuple):
     @property
     def problem(self):
         loss = self.factors.loss(self.loss)
-        return Problem(self.factors, loss, self.Y.astype(np.int32), self.C)
+        weights = self.sample_weight, self.label_weight
+        return Problem(self.factors, loss, self.Y.astype(np.int32), self.C, *weights)
 
     def form(self, kind=linear_form):
         """Return a fresh form of this kind."""
@@ -122,23 +144,25 @@ def teaches(task):
 
 
 def teaches_cells(task):
-    """Return whether each example teaches the factor of each cell."""
+    """Return how often the factor of each cell counts, 0 if it is not taught."""
     sizes = [np.prod(task.factors.n_values[of]) for of in factor_labels(task.factors)]
-    return np.repeat(teaches(task), sizes, axis=1)
+    return np.repeat(teaches(task) * task.factor_weights, sizes, axis=1)
 
 
 def losses(task, Z):
     """Return loss(y_i, z) of every example and row of Z, by counting.
 
     In the Hamming loss a label counts if its unary factor is taught. Without a unary
-    factor it counts by the share of its edges that are taught.
+    factor it counts by the share of its edges that are taught. Every factor is
+    multiplied by its weight.
     """
     wrong = task.Y[:, None] != Z[None]
-    taught, of_factors = teaches(task), factor_labels(task.factors)
+    taught = teaches(task) * task.factor_weights
+    of_factors = factor_labels(task.factors)
     total = np.zeros((len(task.Y), len(Z)))
     if task.loss == "edge":
         for f, labels in enumerate(of_factors):
-            total += taught[:, f, None] & wrong[..., labels].any(axis=2)
+            total += taught[:, f, None] * wrong[..., labels].any(axis=2)
         return total
     for j in range(task.factors.n_labels):
         own = [of_factors.index([j])] if [j] in of_factors else []
@@ -166,9 +190,10 @@ def primal_value(task, scores, squared_norm):
     """1/2 |w|^2 + C sum_i xi_i, the slacks by enumeration (equation soft_margin)."""
     Z = label_sets(task.factors)
     all_scores = (teaches_cells(task) * scores) @ indicators(task.factors, Z).T
-    own = (scores * indicators(task.factors, task.Y)).sum(axis=1)
+    true_cells = teaches_cells(task) * indicators(task.factors, task.Y)
+    own = (scores * true_cells).sum(axis=1)
     slack = (losses(task, Z) + all_scores).max(axis=1) - own
-    return 0.5 * squared_norm + task.C * slack.sum()
+    return 0.5 * squared_norm + task.boxes[:, 0] @ slack
 
 
 def primal_and_dual(task, A):
@@ -185,21 +210,21 @@ def original_dual(task):
     Row (i, y) of Psi is phi(x_i, y_i) - phi(x_i, y), the features written out.
     """
     Z = label_sets(task.factors)
-    taught = teaches_cells(task)[:, None] * indicators(task.factors, Z)
-    moved = indicators(task.factors, task.Y)[:, None] - taught
+    true_cells = indicators(task.factors, task.Y)[:, None]
+    moved = teaches_cells(task)[:, None] * (true_cells - indicators(task.factors, Z))
     Psi = np.einsum("id,iyc->iydc", task.features, moved)
     return losses(task, Z), Psi.reshape(len(task.Y) * len(Z), -1)
 
 
-def onto_capped_simplex(rows, C):
-    """Return the nearest points with non-negative entries and row sums of at most C."""
+def onto_capped_simplex(rows, caps):
+    """Return the nearest points with entries >= 0 and row sums of at most `caps`."""
     clipped = np.maximum(rows, 0.0)
     falling = -np.sort(-rows, axis=1)
-    excess = (np.cumsum(falling, axis=1) - C) / np.arange(1, rows.shape[1] + 1)
-    last = (falling > excess).sum(axis=1) - 1
+    excess = (np.cumsum(falling, axis=1) - caps) / np.arange(1, rows.shape[1] + 1)
+    last = np.maximum((falling > excess).sum(axis=1) - 1, 0)  # 0 if the cap is 0
     shift = excess[np.arange(len(rows)), last]
     on_face = np.maximum(rows - shift[:, None], 0.0)
-    return np.where(clipped.sum(axis=1, keepdims=True) > C, on_face, clipped)
+    return np.where(clipped.sum(axis=1, keepdims=True) > caps, on_face, clipped)
 
 
 def best_original_dual(task, rtol=1e-6, max_iter=50_000):
@@ -214,7 +239,7 @@ def best_original_dual(task, rtol=1e-6, max_iter=50_000):
     momentum = 1.0
     for iteration in range(max_iter):
         slope = loss - (joint @ ahead.ravel()).reshape(loss.shape)
-        new = onto_capped_simplex(ahead + step * slope, task.C)
+        new = onto_capped_simplex(ahead + step * slope, task.boxes)
         if ((new - ahead) * (new - alpha)).sum() < 0:  # momentum points the wrong way
             momentum = 1.0
         faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
@@ -224,7 +249,7 @@ def best_original_dual(task, rtol=1e-6, max_iter=50_000):
             w = Psi.T @ alpha.ravel()
             dual = (loss * alpha).sum() - 0.5 * w @ w
             slack = (loss - (Psi @ w).reshape(loss.shape)).max(axis=1)
-            if 0.5 * w @ w + task.C * slack.sum() - dual <= rtol * dual:
+            if 0.5 * w @ w + task.boxes[:, 0] @ slack - dual <= rtol * dual:
                 return dual
     raise AssertionError("the oracle did not converge")
 
@@ -248,7 +273,8 @@ def independent_features(task):
 
 
 def marginals(task, A):
-    return task.C * indicators(task.factors, task.Y) - A
+    weights = np.where(teaches_cells(task) > 0, teaches_cells(task), 1.0)
+    return task.boxes * indicators(task.factors, task.Y) - A / weights
 
 
 def tables(factors, row):
@@ -291,3 +317,31 @@ forest_tasks = tasks()
 cyclic_tasks = tasks(kinds=[random_graph])
 FORMS = [KernelForm, DenseForm, SparseForm]
 any_form = st.sampled_from(FORMS)
+
+
+def exact_scores(factors, row):
+    """The score of every label set, without rounding: fractions by label set."""
+    everything = label_sets(factors)
+    exact = [Fraction(value) for value in row.tolist()]
+    return {
+        tuple(labels): sum(exact[c] for c in picked)
+        for labels, picked in zip(
+            everything.tolist(), factors.cells(everything).tolist(), strict=True
+        )
+    }
+
+
+def miss(factors, row, labels):
+    """By how much a label set misses the best score, without rounding."""
+    exact = exact_scores(factors, row)
+    return max(exact.values()) - exact[tuple(labels)]
+
+
+def from_python(routine):
+    """Return a function that calls a routine which only compiled code can call."""
+
+    @njit
+    def call(*arguments):
+        return routine(*arguments)
+
+    return call

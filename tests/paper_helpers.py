@@ -15,7 +15,7 @@ from spanforest._blas import single_blas_thread
 from spanforest.datasets import Dataset, make_circle
 from spanforest.metrics import MEASURES
 from spanforest.paper import RowFile, identity
-from spanforest.paper._fold_inputs import Fold
+from spanforest.paper._fold_inputs import FoldInputs
 from spanforest.paper._methods import Effort, fit_and_score, methods_of, run_learner
 from spanforest.paper._protocols import TUNED
 
@@ -63,7 +63,9 @@ def make_dataset(kind="dense", n_samples=24, n_labels=3, seed=0):
 
 def make_fold(kind="dense", scaling="unit", n_train=16, seed=0):
     rows = np.random.default_rng(seed).permutation(24)
-    return Fold(make_dataset(kind, seed=seed), rows[:n_train], rows[n_train:], scaling)
+    return FoldInputs(
+        make_dataset(kind, seed=seed), rows[:n_train], rows[n_train:], scaling
+    )
 
 
 def dense(X):
@@ -100,7 +102,7 @@ def check_one_valued_labels(protocol, learner):
 def check_that_it_learns(learner):
     """Its first or last candidate must beat the most frequent value of each label."""
     X, Y = make_circle(120, 6, random_state=0)
-    fold = Fold(Dataset("circle", Y, X), np.arange(60), np.arange(60, 120))
+    fold = FoldInputs(Dataset("circle", Y, X), np.arange(60), np.arange(60, 120))
     effort = Effort(n_trees=2, n_bags=5, n_rounds=20, n_chains=3, n_forest=20)
     most_frequent = np.maximum(fold.Y.test.mean(0), 1 - fold.Y.test.mean(0)).mean()
     family = TUNED.families[TUNED.learners[learner]]

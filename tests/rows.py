@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from spanforest.metrics import MEASURES
 from spanforest.paper import DATASETS, METHODS
-from spanforest.paper._published import TABLE_1, PublishedDataset
+from spanforest.paper._published import TABLE_1, DatasetSize
 
 NOTE = "Only a subset: 59 of 60 cell_lines & no *inactive* ones."
 
@@ -12,7 +12,7 @@ NOTE = "Only a subset: 59 of 60 cell_lines & no *inactive* ones."
 def make_row(dataset="emotions", method="mam", fold=0, score=0.5, **changes):
     """Return a complete row; `score` is that of all measures, or a dict of them."""
     scores = score if isinstance(score, dict) else dict.fromkeys(MEASURES, score)
-    statistics = TABLE_1.get(dataset, PublishedDataset(100, 5, 7, 2.5, 0.5))
+    statistics = TABLE_1.get(dataset, DatasetSize(100, 5, 7, 2.5, 0.5))
     row = {
         "kind": "fold",
         "protocol": "paper",

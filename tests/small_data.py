@@ -1,5 +1,9 @@
 """Small data sets and classifiers that several test files share."""
 
+import math
+import statistics
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 from numpy.testing import assert_array_equal
@@ -19,14 +23,26 @@ WORDS = np.array(["no", "yes"])[Y]
 GRADES = np.column_stack([np.digitize(X[:, 0], [-0.5, 0.5]), np.digitize(X[:, 1], [0])])
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
+STAR = [(0, 1), (0, 2), (0, 3)]
+PATH = [(0, 1), (1, 2), (2, 3)]
 CLASSIFIERS = ["one graph", "ensemble"]
+CALIBRATED = ["one graph", "mam", "amm"]
 
 
 def new_classifier(kind):
     """Return an unfitted classifier that converges on the data above."""
+    params = {"kernel": "linear", "scaling": None, "tol": 0.01, "max_iter": 1000}
     if kind == "one graph":
-        return MMCRFClassifier(max_iter=1000, random_state=0)
-    return RandomGraphEnsembleClassifier(n_estimators=3, max_iter=1000, random_state=0)
+        return MMCRFClassifier(**params, random_state=0)
+    return RandomGraphEnsembleClassifier(3, **params, random_state=0)
+
+
+def new_calibrated(kind):
+    """Return an unfitted classifier with probabilities: one graph, or an ensemble."""
+    common = {"tol": 0.2, "random_state": 0, "probability": True}
+    if kind == "one graph":
+        return MMCRFClassifier(**common)
+    return RandomGraphEnsembleClassifier(2, aggregation=kind, **common)
 
 
 def names(array):
@@ -72,3 +88,17 @@ def draw_examples(seed, n_samples, n_features, dtype=np.float64):
     X[0] = 0
     X[-1] = X[n_samples // 2]
     return X.astype(dtype)
+
+
+def gamma_by_hand(X):
+    """One over the median squared distance; over the mean if that is zero, or 1."""
+    pairs = combinations(np.asarray(X, dtype=float).tolist(), 2)
+    squares = [math.dist(x, y) ** 2 for x, y in pairs]
+    if not any(squares):
+        return 1.0
+    return 1 / (statistics.median(squares) or statistics.mean(squares))
+
+
+def log_loss(P, Y):
+    """Return the mean of -log of the probabilities that binary labels got."""
+    return -np.log(np.where(Y, P, 1 - P)).mean()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from ensembles import GRADES, X, X_new, Y, average_scores, ensemble, member_scores
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import random_forest, random_graph, scores_for, seeds
+from strategies import random_forest, random_graph, scores_for, seeds, trials
 
 from spanforest.aggregation import (
     AGGREGATIONS,
@@ -181,7 +181,7 @@ def mean_scores(members, scores):
 
 
 @given(ensembles())
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_mam_reaches_the_highest_mean_score_of_all_label_sets(problem):
     members, scores = problem
     means, Z = mean_scores(members, scores), label_sets(members[0])
@@ -192,7 +192,7 @@ def test_mam_reaches_the_highest_mean_score_of_all_label_sets(problem):
 
 
 @given(ensembles())
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_margins_of_mam_are_zero_at_the_prediction_and_nowhere_positive(problem):
     members, scores = problem
     predicted = combine("mam", members, scores)
@@ -203,7 +203,7 @@ def test_margins_of_mam_are_zero_at_the_prediction_and_nowhere_positive(problem)
 
 
 @given(ensembles())
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_the_ballot_of_the_first_members_has_their_votes_and_margins(problem):
     members, scores = problem
     chosen = [decode(*pair).labels for pair in zip(members, scores, strict=True)]
@@ -220,7 +220,7 @@ def test_the_ballot_of_the_first_members_has_their_votes_and_margins(problem):
 
 
 @given(ensembles(), st.sampled_from(["mve", "amm"]))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_the_winner_of_the_last_ballot_is_what_is_predicted(problem, aggregation):
     members, scores = problem
     *_, ballot = count_ballots(members, scores)
@@ -233,7 +233,7 @@ def test_the_winner_of_the_last_ballot_is_what_is_predicted(problem, aggregation
 
 
 @given(ensembles())
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_margins_of_amm_are_the_mean_of_the_members(problem):
     members, scores = problem
     *_, ballot = count_ballots(members, scores)
@@ -245,7 +245,7 @@ def test_margins_of_amm_are_the_mean_of_the_members(problem):
 
 
 @given(ensembles())
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_strengths_of_mve_are_highest_at_the_value_with_most_votes(problem):
     members, scores = problem
     *_, ballot = count_ballots(members, scores)
@@ -256,7 +256,7 @@ def test_strengths_of_mve_are_highest_at_the_value_with_most_votes(problem):
 
 
 @given(ensembles(max_members=1), st.sampled_from(AGGREGATIONS))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_one_member_is_combined_to_its_own_best_label_set(problem, aggregation):
     (factors,), (scores,) = problem
     predicted = combine(aggregation, [factors], [scores])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from songs import (
     BARE,
@@ -43,6 +44,7 @@ def messages_of_the_library(folder):
     """What the functions say that the commands call."""
     (folder / "bare.arff").write_text(BARE)
     np.savez(folder / "emotions.npz", X=np.ones((2, 1)), Y=np.array([[0], [1]]))
+    sparse_gap = csr_matrix([[np.nan], [1.0]])
     calls = [
         lambda: load_dataset("oak"),
         lambda: load_dataset("cal500", folder),
@@ -58,6 +60,7 @@ def messages_of_the_library(folder):
         lambda: load_csv(folder / "latin.csv", -1),
         lambda: load_csv(folder / "one.csv", -1, max_memory=9),
         lambda: load_csv(folder / "id.csv", -1),
+        lambda: MMCRFClassifier(kernel="forest").fit(sparse_gap, [0, 1]),
     ]
     for call in calls:
         with pytest.raises((ValueError, OSError)) as caught:

@@ -57,7 +57,7 @@ def test_models_made_in_python_are_understood(ok, fails, songs):
     assert_array_equal(actual["label0"], kernel.predict(X))
     assert predictions(ok, "kernel.spanforest", "a.npz", "--scores").shape == (40, 1)
     ok("evaluate", "kernel.spanforest", "a.npz")
-    linear = MMCRFClassifier(random_state=0).fit(X, Y)
+    linear = MMCRFClassifier(kernel="linear", random_state=0).fit(X, Y)
     save(linear, "linear.spanforest")
     facts = json.loads(ok("inspect", "linear.spanforest", "--json"))
     assert facts["couplings"] == []  # nothing to average over

@@ -22,19 +22,6 @@ pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
 
-def test_columns_are_found_by_name_and_others_are_ignored(ok, songs):
-    # other order, a column of text, no labels
-    assert_array_equal(
-        predictions(ok, "songs.spanforest", "new_songs.csv"),
-        predictions(ok, "songs.spanforest", "test_songs.csv"),
-    )
-
-
-def test_a_missing_feature_is_named(fails, songs):
-    pd.read_csv("new_songs.csv").drop(columns="tempo").to_csv("bad.csv", index=False)
-    assert "'tempo' not found" in fails("predict", "songs.spanforest", "bad.csv")
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".npz"])
 @pytest.mark.parametrize("option", [(), ("--scores",)])
 def test_every_output_format_holds_the_same_predictions(ok, songs, suffix, option):

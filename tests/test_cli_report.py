@@ -25,6 +25,15 @@ def test_the_command_reads_a_folder_or_its_rows(command, tmp_path, capsys, is_fo
     assert str(output) in capsys.readouterr().out
 
 
+def test_control_characters_in_the_name_of_the_page_are_escaped(
+    command, tmp_path, capsys
+):
+    rows = RowFile(tmp_path / "rows.jsonl")
+    rows.append(make_rows(("emotions",), ("svm",)))
+    command([rows.path], tmp_path / "a\x1b[2J.html")
+    assert "a\\x1b[2J.html" in capsys.readouterr().out
+
+
 def test_the_command_joins_the_rows_of_several_folders(command, tmp_path):
     tuned = make_rows(methods=("svm", "forest"), protocol="tuned")
     paper = make_rows(("emotions",), ("svm",))

@@ -58,6 +58,7 @@ def test_train_and_predict_do_what_the_library_does(ok, folder):
         (("--normalize",), {"normalize_kernel": True}),
         (("--C", "0.1", "--loss", "hamming"), {"C": 0.1, "loss": "hamming"}),
         (("--graph", "recursive_tree"), {"graph": "recursive_tree"}),
+        (("--class-weight", "balanced"), {"class_weight": "balanced"}),
         (("--tol", "0.2", "--max-iter", "50"), {"tol": 0.2, "max_iter": 50}),
         (("--aggregation", "amm", "--jobs", "2"), {"aggregation": "amm"}),
     ],
@@ -163,6 +164,18 @@ def test_counting_labels_skips_what_is_dropped_in_arff_too(ok, folder):
     write_arff(Relation("songs", tuple(attributes), data), "a.arff")
     ok("train", "a.arff", "--labels", "first:3", "--drop", "id", *FEW, "-o", "m")
     assert predictions(ok, "m", "a.arff").columns.tolist() == LABELS
+
+
+def test_the_forest_kernel_takes_missing_features_and_no_scaling(ok, folder):
+    frame = frame_of(*make_songs(40, 0))
+    frame.loc[[2, 5], "tempo"] = np.nan
+    frame.to_csv("gaps.csv", index=False)
+    args = ("--labels", "last:3", "--trees", "2", "--kernel", "forest")
+    ok("train", "gaps.csv", *args, "-o", "m.spanforest")
+    assert [name for name, _ in load("m.spanforest").steps] == ["classifier"]
+    assert len(predictions(ok, "m.spanforest", "gaps.csv")) == len(frame)
+    facts = json.loads(ok("inspect", "m.spanforest", "--json"))
+    assert facts["parameters"]["kernel"] == "forest"
 
 
 def test_missing_features_are_refused_or_filled(ok, fails, folder):

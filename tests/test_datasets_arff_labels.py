@@ -145,3 +145,12 @@ def test_words_are_not_taken_for_labels_where_the_option_is_out_of_date(tmp_path
         load_arff(part)
     (tmp_path / "medical.xml").write_bytes(Path(DATA, "medical.xml").read_bytes())
     assert load_arff(part).label_names == expected
+
+
+@pytest.mark.parametrize("encoding", ["ucs-9", "utf-16"])
+def test_an_xml_file_in_an_unknown_encoding_is_refused_by_name(tmp_path, encoding):
+    path = write_toy(tmp_path)
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<labels/>\n'
+    (tmp_path / "toy.xml").write_text(text)
+    with pytest.raises(ValueError, match=r"toy\.xml, line 1: expected a Mulan XML"):
+        load_arff(path)

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from strategies import trials
 
 from spanforest.datasets import load_csv
 from spanforest.datasets._csv_format import CsvOptions, line_of_row
@@ -51,7 +52,7 @@ def test_delimiters_and_decimal_marks_are_detected_or_given(path, delimiter, dec
         assert_array_equal(songs.Y, [[1], [0]])
 
 
-@settings(deadline=None, max_examples=50)
+@trials(50)
 @given(
     numbers=st.lists(
         st.tuples(*[st.decimals(-999, 999, places=2)] * 3), min_size=1, max_size=9
@@ -149,3 +150,17 @@ def test_question_marks_are_missing_values(path):
     songs = load_csv(path, -1)
     assert_array_equal(songs.X, [[float("nan")], [2], [3]])
     assert_array_equal(songs.Y, [[1], [float("nan")], [0]])
+
+
+@pytest.mark.parametrize("text", ['"\n"\n1,x\n', "a;b\n1;2\n\u2028\n"])
+def test_odd_white_space_is_no_blank_line(path, text):
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line \d: expected \d values"):
+        load_csv(path, -1)
+
+
+def test_an_empty_value_in_quotes_is_a_row(path):
+    path.write_text('a\n\n""\n \n5\n')
+    options = CsvOptions(delimiter=",")
+    assert [line_of_row(path, i, options) for i in range(3)] == [3, 5, None]
+    assert len(load_csv(path, (), delimiter=",").X) == 2

@@ -5,9 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from strategies import trials
 
 from spanforest.datasets import (
     load_csv,
@@ -78,7 +79,7 @@ def test_features_come_in_the_order_asked_for_and_others_are_not_read(songs, tmp
     assert_array_equal(dataset.X, [[1, 120.5], [0, 60], [1, 90.25]])
 
 
-@settings(deadline=None, max_examples=25)
+@trials(25)
 @given(
     X=st.lists(
         st.lists(st.floats(allow_infinity=False), min_size=2, max_size=2),
@@ -239,3 +240,33 @@ def test_without_pyarrow_the_extra_is_named(songs, tmp_path, monkeypatch):
     monkeypatch.setattr(pd, "read_parquet", fail)
     with pytest.raises(ImportError, match=r'pyarrow: pip install "spanforest\[cli\]"'):
         load(path, 1)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_with_its_beginning(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"x,y\n{'1' * 5000},0\n2,1\n")
+    with pytest.raises(ValueError, match=r"'x' of row 1 \(line 2\) is .*1") as caught:
+        load_csv(path, -1)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_parquet_file_damaged_anywhere_is_refused_by_name(tmp_path, songs):
+    path, _ = save(songs, tmp_path / "a.parquet")
+    whole = path.read_bytes()
+    for place in range(len(whole) - 300, len(whole) - 8, 7):
+        path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        try:
+            load_parquet(path, ["happy"])
+        except ValueError as error:
+            assert str(path) in str(error)  # noqa: PT017
+    path.write_bytes(whole[: len(whole) // 2] + whole[-8:])
+    with pytest.raises(ValueError, match=r"a\.parquet: expected a Parquet file"):
+        load_parquet(path, ["happy"])
+    with pytest.raises(FileNotFoundError):
+        load_parquet(tmp_path / "missing.parquet", ["happy"])
+
+
+def test_bytes_in_a_parquet_file_are_categories(tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"x": [b"\xff", b"a", b"a"], "y": [0, 1, 1]}).to_parquet(path)
+    assert load_parquet(path, -1).X.ravel().tolist() == [0, 1, 1]

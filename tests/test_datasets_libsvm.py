@@ -1,5 +1,7 @@
 """Data sets from LIBSVM files."""
 
+import gzip
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -79,3 +81,15 @@ def test_files_that_are_not_libsvm_are_refused(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         load_libsvm(path)
+
+
+def test_a_damaged_archive_is_told_from_a_wrong_line(tmp_path):
+    path = tmp_path / "a.svm.gz"
+    path.write_bytes(gzip.compress(b"1 1:2\n")[:-4])
+    with pytest.raises(ValueError, match=r"a\.svm\.gz, line .* cannot be decompressed"):
+        load_libsvm(path)
+    path = tmp_path / "a.svm"
+    path.write_text(f"1 1:2\n1 1:{'x' * 9000}\n")
+    with pytest.raises(ValueError, match=r"line 2: .* Correct this line") as caught:
+        load_libsvm(path)
+    assert len(str(caught.value)) < 300

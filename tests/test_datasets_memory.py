@@ -170,3 +170,44 @@ def test_a_bomb_of_one_line_takes_no_memory(tmp_path):
     run = partial(subprocess.run, capture_output=True, text=True, check=True)
     grown = run([sys.executable, "-c", BOMB, str(tmp_path / "a.arff.gz")])
     assert int(grown.stdout) < 50_000  # kilobytes, of 300,000 in the file
+
+
+@pytest.mark.parametrize("suffix", ["", *PACKERS])
+@pytest.mark.parametrize("rows", ["0,0\n", "{0 1}\n", "\n", "% comment\n"])
+def test_many_rows_are_counted_before_one_is_parsed(tmp_path, suffix, rows):
+    """Parsing would stop at the first row: parsing the others takes minutes."""
+    path = tmp_path / f"a.arff{suffix}"
+    text = ARFF + "not a row\n" + rows * (10**6 // 30)
+    path.write_bytes(PACKERS.get(suffix, bytes)(text.encode()))
+    with pytest.raises(ValueError, match=TOO_LARGE):
+        load_arff(path, 1, **SMALL)
+    with pytest.raises(ValueError, match="line 5: expected 2 values"):
+        load_arff(path, 1)
+
+
+def test_many_lines_of_a_libsvm_file_are_counted_before_one_is_parsed(tmp_path):
+    path = tmp_path / "a.svm.gz"
+    path.write_bytes(gzip.compress(b"not a row\n" + b"\n" * 10**4))
+    with pytest.raises(ValueError, match=TOO_LARGE):
+        load_libsvm(path, **SMALL)
+
+
+def test_labels_that_make_a_sparse_file_dense_are_counted(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("".join(f"{i} 1:1\n" for i in range(500)))
+    with pytest.raises(ValueError, match=TOO_LARGE):
+        load_libsvm(path, **SMALL)
+    path = tmp_path / "a.arff"
+    attributes = "".join(f"@attribute a{j} {{0,1}}\n" for j in range(1000))
+    path.write_text(f"@relation r\n{attributes}@data\n" + "{}\n" * 200)
+    with pytest.raises(ValueError, match=TOO_LARGE):
+        load_arff(path, 999, **SMALL)
+    assert load_arff(path, 2, **SMALL).X.shape == (200, 998)
+
+
+def test_categories_that_make_sparse_features_dense_are_counted(tmp_path):
+    path = tmp_path / "a.arff"
+    attributes = "".join(f"@attribute a{j} {{3,1}}\n" for j in range(1000))
+    path.write_text(f"@relation r\n{attributes}@data\n" + "{}\n" * 200)
+    with pytest.raises(ValueError, match=TOO_LARGE):
+        load_arff(path, 1, **SMALL)

@@ -1,5 +1,7 @@
 """Data sets from NumPy archives."""
 
+import zipfile
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -71,7 +73,7 @@ def test_examples_to_predict_for_need_no_labels_and_no_square_kernel(tmp_path):
         load_npz(path)
     assert load_npz(path, is_complete=False).Y.shape == (3, 0)
     np.savez(path, K=np.ones((2, 5)), Y=[[1], [0]])
-    with pytest.raises(ValueError, match="K square"):
+    with pytest.raises(ValueError, match="K must be square"):
         load_npz(path)
     assert load_npz(path, is_complete=False).K.shape == (2, 5)
     np.savez(path, Y=[[1]])
@@ -99,3 +101,83 @@ def test_an_archive_keeps_missing_labels_and_refuses_other_strange_ones(tmp_path
         np.savez(path, X=np.eye(2), Y=np.array([[0.0, strange], [1.0, 1.0]]))
         with pytest.raises(ValueError, match=r"gaps\.npz: .*Y\[0, 1\] is"):
             load_npz(path)
+
+
+PLAIN = {"X": np.zeros((3, 2)), "Y": np.eye(3, 1)}
+CSR = sparse.csr_array(np.eye(3, 2))
+CSR_PARTS = {
+    **{"X_data": CSR.data, "X_indices": CSR.indices, "X_indptr": CSR.indptr},
+    **{"X_shape": CSR.shape, "Y": np.eye(3, 1)},
+}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({**PLAIN, "X": np.full((3, 2), "a")}, "X must be a matrix of numbers"),
+        ({**PLAIN, "Y": np.full((3, 1), b"1")}, "Y must be a matrix of numbers"),
+        ({**PLAIN, "Y": 1}, r"Y must be a matrix.* the shape \(\)"),
+        ({**PLAIN, "X": np.zeros((3, 2), complex)}, "found values of type complex"),
+        ({**PLAIN, "Y": np.full((3, 1), 2**63, np.uint64)}, "labels must be below"),
+        ({**PLAIN, "feature_names": ["a"]}, "feature_names must have 2 entries"),
+        ({**PLAIN, "feature_names": [["a", "b"]]}, "feature_names must be a list"),
+        ({**PLAIN, "label_names": ["a", "b"]}, "label_names must have 1 entries"),
+        ({**PLAIN, "nominal_features": [True]}, "nominal_features must have 2"),
+        ({**PLAIN, "nominal_features": [0, 1]}, "a list of true and false"),
+        ({**PLAIN, "split": 3}, "split must be a list of whole numbers"),
+        ({**PLAIN, "split": [3]}, "split must have 2 entries; found 1"),
+        ({**PLAIN, "split": [4, -1]}, "which add up to 3 rows; found 4 and -1"),
+        ({**CSR_PARTS, "X_indptr": 3}, "X_indptr must be a list"),
+        ({**CSR_PARTS, "X_shape": [3]}, "parts of a CSR matrix"),
+        ({**CSR_PARTS, "X_shape": [3, -1]}, "parts of a CSR matrix"),
+        ({**CSR_PARTS, "X_indices": [0, 9]}, "parts of a CSR matrix"),
+        ({**CSR_PARTS, "X_indptr": [3, 2, 1, 0]}, "parts of a CSR matrix"),
+        ({**CSR_PARTS, "split": [3, 3]}, "which add up to 3 rows"),
+    ],
+)
+def test_arrays_of_a_wrong_kind_are_refused_by_name(tmp_path, arrays, message):
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(ValueError, match=r"bad\.npz: .*" + message):
+        load_npz(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("header", "method"),
+    [
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2), }", 0),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (", 0),
+        ("{'descr': '<f8'" + " " * 20_000 + "}", 0),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", 14),
+    ],
+)
+def test_a_damaged_member_is_refused_without_words_of_libraries(
+    tmp_path, header, method
+):
+    path = tmp_path / "bad.npz"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        text = header.encode()
+        start = b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little")
+        archive.writestr("X.npy", start + text + bytes(48))
+        archive.writestr("Y.npy", b"")
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"]\x00\x00\x80\x00", b"]\x00\x00\x80\xff"))
+    with pytest.raises(ValueError, match="another kind of file, or it is damaged") as e:
+        load_npz(path)
+    assert "pickle" not in str(e.value)
+
+
+def test_names_are_text_however_they_are_stored(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, **PLAIN, feature_names=[b"a", b"\xff"], label_names=[7])
+    dataset = load_npz(path)
+    assert dataset.feature_names == ("a", "\ufffd")
+    assert dataset.label_names == ("7",)
+    np.savez(path, **PLAIN, label_names=[], nominal_features=[], split=[])
+    dataset = load_npz(path)
+    assert dataset.label_names == ()
+    assert dataset.nominal_features is dataset.split is None
+    names = np.array(["a", "b"])
+    names.view(np.uint32)[0] = 2**31  # no such character
+    np.savez(path, **PLAIN, feature_names=names)
+    with pytest.raises(ValueError, match=r"a\.npz: expected a NumPy archive"):
+        load_npz(path)

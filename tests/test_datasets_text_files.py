@@ -13,12 +13,14 @@ import pytest
 
 from spanforest.datasets._memory import MemoryLimit
 from spanforest.datasets._text_files import (
+    TextCost,
     line_of_example,
     lines_within,
     open_text,
     read_bytes,
 )
 
+COST = TextCost(character=1)
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
@@ -28,9 +30,9 @@ def test_text_is_read_plain_or_compressed(tmp_path, suffix):
     path.write_bytes(PACKERS[suffix]("é\n".encode()))
     with open_text(path) as file:
         assert file.read() == "é\n"
-    assert read_bytes(str(path), MemoryLimit(str(path), 3)) == "é\n".encode()
+    assert read_bytes(str(path), MemoryLimit(str(path), 3), COST) == "é\n".encode()
     with pytest.raises(ValueError, match="need more than 2 bytes of memory"):
-        read_bytes(str(path), MemoryLimit(str(path), 2))
+        read_bytes(str(path), MemoryLimit(str(path), 2), COST)
 
 
 def test_a_zip_archive_must_hold_one_file(tmp_path):
@@ -39,9 +41,9 @@ def test_a_zip_archive_must_hold_one_file(tmp_path):
         with zipfile.ZipFile(path, "a") as archive:
             archive.writestr(f"{number}.csv", "text")
         if number == 1:
-            assert read_bytes(str(path), MemoryLimit("", 9)) == b"text"
+            assert read_bytes(str(path), MemoryLimit("", 9), COST) == b"text"
     with pytest.raises(ValueError, match="of one file; found 2 files"):
-        read_bytes(str(path), MemoryLimit("", 9))
+        read_bytes(str(path), MemoryLimit("", 9), COST)
 
 
 @pytest.mark.parametrize("text", ["a\nbcd\n\ne", ""])
@@ -58,7 +60,7 @@ def test_a_line_that_is_too_long_is_never_held(tmp_path):
 
 def test_the_line_of_an_example_skips_header_and_comments(tmp_path):
     path = tmp_path / "a.arff"
-    path.write_text("% title\n@relation a\n@DATA\n\n1,2\n% no\n3,4\n")
+    path.write_text("% title\n@relation a\n@DATA % rows\n\n#1,2\n% no\n3,4\n")
     assert [line_of_example(path, i, header_end="@data") for i in range(3)] == [
         *(5, 7, None),
     ]

@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest import decisions as module
 from spanforest.decisions import expected_f1, expected_f1_decisions, hamming_decisions
@@ -39,7 +39,7 @@ def probabilities(draw, max_labels=5, n=3):
 
 
 @given(probabilities())
-@settings(deadline=None, max_examples=40)
+@trials(40)
 def test_no_label_set_has_a_higher_expected_f1(P):
     found = expected_f1_decisions(P)
     sets = np.array(list(product([False, True], repeat=P.shape[1])))
@@ -49,7 +49,7 @@ def test_no_label_set_has_a_higher_expected_f1(P):
 
 
 @given(probabilities(), seeds)
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_expected_f1_is_the_average_over_all_outcomes(P, seed):
     chosen = np.random.default_rng(seed).random(P.shape) < 0.5
     expected = [average_over_outcomes(f1, h, p) for h, p in zip(chosen, P, strict=True)]
@@ -57,7 +57,7 @@ def test_expected_f1_is_the_average_over_all_outcomes(P, seed):
 
 
 @given(probabilities())
-@settings(deadline=None, max_examples=40)
+@trials(40)
 def test_no_label_set_has_more_labels_right_than_the_most_probable_values(P):
     found = hamming_decisions(P).astype(bool)
     sets = np.array(list(product([False, True], repeat=P.shape[1])))

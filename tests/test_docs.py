@@ -26,10 +26,6 @@ PAGES = sorted(
     if path.relative_to(DOCS).parts[0] not in (*GENERATED, "_templates")
 )
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-compiled_only = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1",
-    reason="as plain Python the pages would take minutes",
-)
 
 
 def read(name):
@@ -94,7 +90,7 @@ def test_the_check_of_the_reference_can_fail():
 # --- the code of the pages ------------------------------------------------------------
 
 
-@compiled_only
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
     pytest.importorskip("matplotlib").use("Agg")
@@ -177,7 +173,7 @@ def console_lines(text):
     return commands
 
 
-@compiled_only
+@pytest.mark.needs_compiled
 def test_the_commands_of_the_guide_print_what_it_says(tmp_path, monkeypatch, capsys):
     pytest.importorskip("typer")
     from spanforest.cli import main

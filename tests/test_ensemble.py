@@ -1,7 +1,5 @@
 """The ensemble: its members, their graphs, and what changes no result."""
 
-import threading
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,7 +7,6 @@ from ensembles import GRADES, X, X_new, Y, average_scores, ensemble
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from threadpoolctl import threadpool_info
 
 from spanforest import MMCRFClassifier
 from spanforest.aggregation import AGGREGATIONS
@@ -107,19 +104,6 @@ def test_prediction_in_chunks_is_prediction_at_once(monkeypatch):
     for aggregation, expected in zip(AGGREGATIONS, whole, strict=True):
         assert_array_equal(fitted.predict(X_new, aggregation), expected)
     assert_allclose(fitted.decision_function(X_new), decisions, atol=1e-12)
-
-
-def test_fits_at_the_same_time_leave_the_blas_threads_as_they_were():
-    def n_threads():
-        return [pool["num_threads"] for pool in threadpool_info()]
-
-    before = n_threads()
-    fits = [threading.Thread(target=ensemble(3).fit, args=(X, Y)) for _ in range(4)]
-    for fit in fits:
-        fit.start()
-    for fit in fits:
-        fit.join()
-    assert n_threads() == before
 
 
 # --- members and graphs --------------------------------------------------------------

@@ -30,6 +30,7 @@ from small_data import (
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
+from spanforest.kernels import ForestKernel
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1_scorer,
@@ -45,13 +46,25 @@ def classifier(request):
 
 def not_expected(estimator):
     """Return checks that do not suit a classifier which predicts whole label sets."""
+    equivalence = (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
+    if isinstance(estimator.get_params().get("kernel"), ForestKernel):
+        forest = "a forest counts examples in its leaves, and draws other splits"
+        return dict.fromkeys(equivalence, forest)
     if not estimator.probability:
         return {}
     reason = "the labels of the best label set need not be the most probable ones"
-    return {"check_classifier_multioutput": reason}
+    folds = "probabilities are fitted on random folds, and other rows have other folds"
+    return {
+        "check_classifier_multioutput": reason,
+        **dict.fromkeys(equivalence, folds),
+    }
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.needs_compiled  # about the interface, in hundreds of fits
 @parametrize_with_checks(
     [
         MMCRFClassifier(),
@@ -62,10 +75,14 @@ def not_expected(estimator):
         RandomGraphEnsembleClassifierCV(
             2, gammas=(1.0,), Cs=(0.1, 1.0), losses="edge", n_estimators_search=1
         ),
+        RandomGraphEnsembleClassifier(2, kernel=ForestKernel(10, 1)),
     ],
     expected_failed_checks=not_expected,
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
+    if "sample_weight_equivalence" in str(check):
+        # the check compares decisions to seven digits: training must go on for longer
+        estimator.set_params(tol=1e-9, max_iter=5000)
     check(estimator)
 
 
@@ -217,23 +234,6 @@ ADJACENCY = LabelGraph(4, PATH).adjacency
 def test_all_forms_of_a_graph_are_the_same_graph(classifier, graph):
     plain = clone(classifier).set_params(graph=LabelGraph(4, PATH)).fit(X, Y)
     assert_same_model(classifier.set_params(graph=graph).fit(X, Y), plain)
-
-
-@pytest.mark.parametrize(
-    ("name", "n_edges"),
-    [
-        ("random_tree", 3),
-        ("uniform_tree", 3),
-        ("recursive_tree", 3),
-        ("chow_liu", 3),
-        ("random_pairing", 2),
-        ("independent", 0),
-    ],
-)
-def test_a_graph_drawn_by_name_has_the_edges_of_its_kind(name, n_edges):
-    fitted = MMCRFClassifier(graph=name, random_state=0, max_iter=1000).fit(X, Y)
-    assert fitted.graph_.n_edges == n_edges
-    assert fitted.score(X, Y) > 0.6
 
 
 @pytest.mark.parametrize("loss", ["edge", "hamming"])

@@ -4,12 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import FORESTS, any_kind, factor_graphs, random_graph, seeds
 
-from spanforest._compiled import message_buffers
+from spanforest._compiled import TIE, message_buffers
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.graphs import LabelGraph
 from spanforest.inference import score_labels
@@ -30,7 +30,6 @@ def cells_by_hand(factors, y):
 
 
 @given(any_factors)
-@settings(deadline=None)
 def test_cells_agree_with_a_plain_loop(factors):
     Y = np.array(list(np.ndindex(*factors.n_values)))[:200]
     assert len(Y) == min(factors.n_labellings, 200)
@@ -41,7 +40,6 @@ def test_cells_agree_with_a_plain_loop(factors):
 
 
 @given(any_factors)
-@settings(deadline=None)
 def test_labels_without_an_edge_have_a_unary_factor(factors):
     plain = FactorGraph(factors.graph, factors.n_values)
     alone = np.flatnonzero(plain.graph.degrees == 0)
@@ -51,7 +49,6 @@ def test_labels_without_an_edge_have_a_unary_factor(factors):
 
 
 @given(any_factors)
-@settings(deadline=None)
 def test_branches_reach_every_label_once_from_the_roots_down(factors):
     arrays = factors.arrays
     assert len(arrays.root) == factors.graph.n_components
@@ -66,7 +63,6 @@ def test_branches_reach_every_label_once_from_the_roots_down(factors):
 
 
 @given(any_factors)
-@settings(deadline=None)
 def test_a_branch_addresses_the_table_of_its_edge(factors):
     Y = np.array(list(np.ndindex(*factors.n_values)))[:50]
     cells = factors.cells(Y)
@@ -86,12 +82,11 @@ def test_a_branch_addresses_the_table_of_its_edge(factors):
 
 
 @given(any_factors)
-@settings(deadline=None)
 def test_value_starts_and_messages_are_counted_by_label(factors):
     sizes = factors.n_values.tolist()
     assert factors.value_start.tolist() == [sum(sizes[:j]) for j in range(len(sizes))]
     ends = factors.graph.edges.ravel().tolist()
-    messages = message_buffers(factors.arrays)
+    messages = message_buffers(factors.arrays, TIE)
     assert len(messages.sent) == sum(sizes[j] for j in ends)
 
 
@@ -103,7 +98,7 @@ def test_no_labellings_have_no_cells():
 def test_one_label_has_one_unary_factor():
     factors = FactorGraph(LabelGraph(1, []), [3])
     assert (factors.n_factors, factors.n_cells) == (1, 3)
-    assert len(message_buffers(factors.arrays).sent) == 0
+    assert len(message_buffers(factors.arrays, TIE).sent) == 0
     assert factors.cells([[2], [0]]).tolist() == [[2], [0]]
 
 
@@ -133,7 +128,6 @@ def test_pickling_keeps_graphs_and_factors():
 
 
 @given(st.integers(1, 6), st.integers(1, 4), st.sampled_from(FORESTS), seeds)
-@settings(deadline=None)
 def test_scores_moved_to_the_consensus_factors_add_up(n_labels, n, kind, seed):
     rng = np.random.default_rng(seed)
     n_values = rng.integers(1, 4, size=n_labels)

@@ -1,12 +1,25 @@
 """Inference against exhaustive search. Scores are compared, not labels: optima tie."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import problems, random_graph, seeds
+from oracles import miss
+from strategies import (
+    any_kind,
+    factor_graphs,
+    problems,
+    random_graph,
+    seeds,
+    trials,
+    uneven_scores,
+)
 
+from spanforest._classifier import find_decoder
+from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, random_spanning_tree
 from spanforest.inference import (
@@ -16,6 +29,7 @@ from spanforest.inference import (
     max_marginals,
     max_product,
     max_sum,
+    reachable_scores,
     score_labels,
     tree_reweighted,
 )
@@ -40,7 +54,7 @@ def clamp(factors, scores, j, value):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=200)
+@trials(200)
 def test_max_sum_reaches_the_exhaustive_maximum(problem):
     factors, scores = problem
     decoding = max_sum(factors, scores)
@@ -49,7 +63,7 @@ def test_max_sum_reaches_the_exhaustive_maximum(problem):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_max_marginals_are_the_maxima_with_one_label_held(problem):
     factors, scores = problem
     for j, marginals in enumerate(max_marginals(factors, scores)):
@@ -59,7 +73,6 @@ def test_max_marginals_are_the_maxima_with_one_label_held(problem):
 
 
 @given(any_forest)
-@settings(deadline=None)
 def test_max_over_values_of_a_max_marginal_is_the_maximum_at_every_label(problem):
     factors, scores = problem
     best = max_sum(factors, scores).score
@@ -68,7 +81,6 @@ def test_max_over_values_of_a_max_marginal_is_the_maximum_at_every_label(problem
 
 
 @given(any_forest, seeds)
-@settings(deadline=None)
 def test_a_constant_added_to_one_table_moves_no_optimum(problem, seed):
     factors, scores = problem
     f = np.random.default_rng(seed).integers(factors.n_factors)
@@ -82,7 +94,6 @@ def test_a_constant_added_to_one_table_moves_no_optimum(problem, seed):
 
 
 @given(seeds)
-@settings(deadline=None)
 def test_renaming_labels_transposes_tables_and_keeps_the_maximum(seed):
     rng = np.random.default_rng(seed)
     n_values = rng.integers(1, 4, size=5)
@@ -110,7 +121,7 @@ def test_renaming_labels_transposes_tables_and_keeps_the_maximum(seed):
 
 
 @given(any_graph)
-@settings(deadline=None, max_examples=200)
+@trials(200)
 def test_the_bound_is_never_below_the_optimum_and_proven_means_optimal(problem):
     factors, scores = problem
     best = exhaustive_search(factors, scores).score
@@ -122,7 +133,6 @@ def test_the_bound_is_never_below_the_optimum_and_proven_means_optimal(problem):
 
 
 @given(any_graph, st.integers(1, 3))
-@settings(deadline=None)
 def test_the_bound_holds_after_any_number_of_sweeps(problem, n_sweeps):
     factors, scores = problem
     best = exhaustive_search(factors, scores).score
@@ -130,7 +140,7 @@ def test_the_bound_holds_after_any_number_of_sweeps(problem, n_sweeps):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_tree_reweighted_proves_the_optimum_on_forests_without_ties(problem):
     factors, scores = problem
     rng = np.random.default_rng(0)
@@ -141,7 +151,7 @@ def test_tree_reweighted_proves_the_optimum_on_forests_without_ties(problem):
 
 
 @given(any_forest)
-@settings(deadline=None, max_examples=100)
+@trials(100)
 def test_undamped_max_product_equals_max_sum_on_forests(problem):
     factors, scores = problem
     n_sweeps = factors.graph.diameter + 1  # the last one sees that nothing moves
@@ -161,7 +171,6 @@ def test_max_product_reports_that_it_did_not_converge():
 
 
 @given(any_graph)
-@settings(deadline=None)
 def test_decode_finds_a_labelling_with_a_valid_bound_on_any_graph(problem):
     factors, scores = problem
     decoding = decode(factors, scores)
@@ -171,7 +180,6 @@ def test_decode_finds_a_labelling_with_a_valid_bound_on_any_graph(problem):
 
 
 @given(any_graph)
-@settings(deadline=None)
 def test_margins_are_zero_at_the_decoded_values(problem):
     factors, scores = problem
     decoding = decode(factors, scores)
@@ -182,7 +190,6 @@ def test_margins_are_zero_at_the_decoded_values(problem):
 
 
 @given(any_graph)
-@settings(deadline=None)
 def test_margins_on_cycles_are_score_differences_of_one_flip(problem):
     factors, scores = problem
     if factors.graph.is_forest:
@@ -222,3 +229,81 @@ TRIANGLE = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
 def test_misuse_is_refused_with_a_reason(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+@pytest.mark.parametrize("decode", [tree_reweighted, decode_exactly])
+def test_scores_that_are_not_finite_prove_nothing(decode, value):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(1, TRIANGLE.n_cells))
+    scores[0, 5] = value
+    decoding = decode(TRIANGLE, scores)
+    assert not (decoding.proven & ~np.isfinite(decoding.score)).any()
+
+
+@given(problems())
+def test_max_product_is_exact_on_forests(problem):
+    factors, scores = problem
+    labels = find_decoder("max_product")(factors, scores).labels
+    best = max_sum(factors, scores).score
+    assert_allclose(score_labels(factors, scores, labels), best, atol=1e-12)
+
+
+def test_a_forest_with_infinite_scores_proves_nothing():
+    pair = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    assert not max_sum(pair, [[0.0, np.inf, 0.0, 0.0]]).proven.any()
+
+
+@given(st.data())
+@trials(150)
+def test_a_proven_labelling_misses_the_exact_optimum_by_at_most_the_slack(data):
+    factors = data.draw(factor_graphs(any_kind, max_labels=4, extra_unary=True))
+    scores = data.draw(uneven_scores(factors))
+    for solve in (decode, tree_reweighted, exhaustive_search):
+        decoding = solve(factors, scores)
+        for row, labels, slack in zip(
+            scores[decoding.proven],
+            decoding.labels[decoding.proven],
+            decoding.slack[decoding.proven],
+            strict=True,
+        ):
+            assert miss(factors, row, labels) <= Fraction(slack)
+            assert slack <= 500 * np.finfo(float).eps * np.abs(row).sum() + 1e-300
+
+
+@pytest.mark.parametrize(
+    "decoder", [max_sum, decode, decode_exactly, exhaustive_search]
+)
+@pytest.mark.parametrize("seed", range(10))
+def test_small_differences_beside_large_scores_decide_on_trees(decoder, seed):
+    rng = np.random.default_rng(seed)
+    factors = FactorGraph(random_spanning_tree(4, rng), [2, 2, 3, 2])
+    scores = 1e9 + 1e-3 * rng.integers(-1, 2, size=(5, factors.n_cells))
+    decoding = decoder(factors, scores)
+    assert decoding.proven.all()
+    assert (decoding.slack < 4e-4).all()
+    for row, labels in zip(scores, decoding.labels, strict=True):
+        assert miss(factors, row, labels) < Fraction(5e-4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_small_differences_beside_large_scores_decide_on_triangles(seed):
+    triangle = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
+    rng = np.random.default_rng(seed)
+    scores = 1e9 + 1e-3 * rng.integers(-1, 2, size=(5, triangle.n_cells))
+    decoding = decode_exactly(triangle, scores)
+    assert decoding.proven.all()
+    assert (decoding.slack < 4e-4).all()
+    for row, labels in zip(scores, decoding.labels, strict=True):
+        assert miss(triangle, row, labels) < Fraction(5e-4)
+
+
+def test_raised_penalties_keep_the_best_labelling():
+    triangle = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
+    scores = np.random.default_rng(0).normal(size=(20, triangle.n_cells))
+    scores[:, ::5] = -1e30
+    best = exhaustive_search(triangle, scores)
+    raised = reachable_scores(triangle, scores, best.score)
+    assert (raised.min(axis=1) > -1e6).all()
+    assert (exhaustive_search(triangle, raised).labels == best.labels).all()
+    assert (best.slack < 1e-10).all()

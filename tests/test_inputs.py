@@ -32,14 +32,13 @@ from small_data import (
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest._calibration_folds import RefittedMembers, margins_of_fold
+from spanforest._input_kinds import input_for, kind_of_input
 from spanforest._inputs import (
     SINGLE_SUFFICES,
     Input,
     KernelInput,
     LinearInput,
     PrecomputedInput,
-    input_for,
-    kind_of_input,
 )
 from spanforest._training import Draw, Settings, TrainingSet, train_member, train_path
 from spanforest.aggregation import average_margins
@@ -257,7 +256,7 @@ class WeightedBasis(NamedTuple):
 class WeightedInput(Input):
     """The kind of input that goes with `WeightedBasis`."""
 
-    def fit(self, X, Y):
+    def fit(self, X, Y, sample_weight=None):
         self.basis = WeightedBasis(X, Y)
         return self.basis
 
@@ -418,7 +417,7 @@ def test_the_default_gamma_is_derived_from_the_training_examples_and_kept(classi
         ({"kernel": "linear", "gamma": 2.0}, None),
         ({"kernel": rbf_kernel, "gamma": 2.0}, None),
     ],
-    ids=str,
+    ids=["poly", "rbf", "linear", "callable"],
 )
 def test_only_kernels_that_use_gamma_get_one(classifier, params, expected):
     assert classifier.set_params(**params).fit(X, Y).gamma_ == expected

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from strategies import trials
 
+from spanforest import MMCRFClassifier
 from spanforest._labels import read_labels
 
 INDICATOR = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0]])
@@ -33,7 +35,7 @@ columns = st.lists(
 
 
 @given(st.data(), st.integers(1, 6))
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_decoding_the_codes_returns_the_labels(data, n_samples):
     kinds = data.draw(columns)
     drawn = [
@@ -232,3 +234,41 @@ def test_every_label_has_its_own_rule():
 def test_missing_entries_do_not_change_which_value_is_on():
     _, coding = read_labels([[1, 3], [np.nan, np.nan]], allow_missing=True)
     assert [is_on.tolist() for is_on in coding.is_on] == [[True], [False]]
+
+
+@pytest.mark.parametrize("large", [5, 2**63 + 5])
+def test_whole_numbers_of_two_types_stay_whole(large):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"a": np.array([1, large], dtype=np.uint64), "b": np.array([-1, 2])}
+    )
+    codes, coding = read_labels(frame)
+    assert coding.to_labels(codes).tolist() == [[1, -1], [large, 2]]
+    assert coding.dtype.kind in "iO"
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_tables_of_other_libraries_keep_their_names_and_missing_values(library):
+    """Columns in another order are put in order, or a score would be wrong."""
+    make = pytest.importorskip(library)
+    new_table = make.table if library == "pyarrow" else make.DataFrame
+    table = new_table({"a": [0, 1, 1], "b": [True, None, False], "c": ["x", "y", "x"]})
+    codes, coding = read_labels(table, allow_missing=True)
+    assert codes.tolist() == [[0, 1, 0], [1, -1, 1], [1, 0, 0]]
+    assert coding.names.tolist() == ["a", "b", "c"]
+
+
+def test_columns_of_an_arrow_table_are_put_in_the_order_of_fit():
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    frame = pd.DataFrame({"a": X[:, 0].astype(int), "b": X[:, 1].astype(int)})
+    table = pa.Table.from_pandas(frame)
+    for y in (frame, table):
+        model = MMCRFClassifier(C=10, random_state=0).fit(X, y)
+        for other in (frame, table):
+            assert model.score(X, other) == 1
+        assert model.score(X, table.select(["b", "a"])) == 1
+        with pytest.raises(ValueError, match="must be the labels of fit"):
+            model.score(X, table.rename_columns(["a", "c"]))
+    with pytest.raises(ValueError, match="must have different names"):
+        model.fit(X, table.rename_columns(["a", "a"]))

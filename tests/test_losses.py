@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from strategies import FORESTS, factor_graphs, random_graph, seeds
@@ -62,7 +62,6 @@ def wrong_factors(factors, y, z):
 
 
 @given(any_factors)
-@settings(deadline=None)
 def test_edge_loss_counts_the_wrong_factors(factors):
     Z = all_labellings(factors)
     expected = [[wrong_factors(factors, y, z) for z in Z] for y in Z]
@@ -70,7 +69,6 @@ def test_edge_loss_counts_the_wrong_factors(factors):
 
 
 @given(any_factors)
-@settings(deadline=None)
 def test_hamming_loss_is_the_hamming_distance(factors):
     Z = all_labellings(factors)
     expected = (Z[:, None] != Z[None]).sum(axis=2)
@@ -79,7 +77,6 @@ def test_hamming_loss_is_the_hamming_distance(factors):
 
 
 @given(any_factors, st.sampled_from(sorted(LOSSES)))
-@settings(deadline=None)
 def test_a_loss_is_symmetric_and_zero_only_at_the_truth(factors, name):
     actual = loss_of_pairs(factors, factors.loss(name))
     assert_allclose(actual, actual.T, atol=1e-12)
@@ -88,7 +85,6 @@ def test_a_loss_is_symmetric_and_zero_only_at_the_truth(factors, name):
 
 
 @given(any_factors, seeds)
-@settings(deadline=None)
 def test_the_solver_adds_the_decomposed_loss_to_the_scores(factors, seed):
     rng = np.random.default_rng(seed)
     loss = FactorLoss(*rng.random((3, factors.n_factors)))

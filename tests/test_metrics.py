@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
+from strategies import trials
 
 from spanforest.metrics import (
     MEASURES,
@@ -44,7 +45,6 @@ def label_matrices(draw, n_values=2, min_labels=1):
 
 
 @given(label_matrices(min_labels=2))
-@settings(deadline=None)
 def test_measures_of_indicator_matrices_agree_with_scikit_learn(pair):
     truth, prediction = pair
 
@@ -60,7 +60,6 @@ def test_measures_of_indicator_matrices_agree_with_scikit_learn(pair):
 
 
 @given(label_matrices())
-@settings(deadline=None)
 def test_microlabel_f1_equals_binary_f1_of_the_pooled_labels(pair):
     truth, prediction = pair
     assert microlabel_f1(truth, prediction) == pytest.approx(
@@ -69,7 +68,6 @@ def test_microlabel_f1_equals_binary_f1_of_the_pooled_labels(pair):
 
 
 @given(label_matrices(n_values=4), st.booleans())
-@settings(deadline=None)
 def test_accuracies_of_many_valued_labels_equal_a_plain_count(pair, as_strings):
     truth, prediction = pair
     right = [
@@ -92,7 +90,7 @@ def test_accuracies_of_many_valued_labels_equal_a_plain_count(pair, as_strings):
     st.sampled_from(sorted(REPRESENTATIONS)),
     st.sampled_from(sorted(REPRESENTATIONS)),
 )
-@settings(deadline=None, max_examples=200)
+@trials(200)
 def test_the_form_of_the_labels_does_not_matter(pair, true_kind, pred_kind):
     truth, prediction = pair
     for measure in FUNCTIONS:
@@ -104,7 +102,6 @@ def test_the_form_of_the_labels_does_not_matter(pair, true_kind, pred_kind):
 
 
 @given(label_matrices())
-@settings(deadline=None)
 def test_a_vector_counts_as_one_label(pair):
     truth, prediction = pair[0][:, :1], pair[1][:, :1]
     for measure in FUNCTIONS:
@@ -118,7 +115,6 @@ def test_a_vector_counts_as_one_label(pair):
 
 
 @given(label_matrices(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_measures_ignore_the_order_of_examples_and_labels(pair, random):
     truth, prediction = pair
     rows, columns = (random.sample(range(n), n) for n in truth.shape)
@@ -128,7 +124,6 @@ def test_measures_ignore_the_order_of_examples_and_labels(pair, random):
 
 
 @given(label_matrices())
-@settings(deadline=None)
 def test_multilabel_accuracy_is_never_above_microlabel_accuracy(pair):
     assert multilabel_accuracy(*pair) <= microlabel_accuracy(*pair)
 

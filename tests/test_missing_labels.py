@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, load, save
 from spanforest._labels import read_labels
@@ -55,8 +55,13 @@ def with_nan(Y, hidden):
     return np.where(hidden, np.nan, Y)
 
 
+# An example without labels would change what scaling learns.
+LINEAR = {"kernel": "linear", "scaling": None}
+
+
 def small_ensemble(**params):
-    return RandomGraphEnsembleClassifier(3, **{"tol": 0.1, "random_state": 0, **params})
+    defaults = {**LINEAR, "tol": 0.1, "random_state": 0}
+    return RandomGraphEnsembleClassifier(3, **{**defaults, **params})
 
 
 def same_model(one, other):
@@ -153,6 +158,7 @@ def test_an_example_without_any_label_changes_nothing(circle):
     some = ~hidden.all(axis=1)
     assert not some.all()
     params = {"graph": [(0, 1), (1, 2), (2, 3)], "tol": 1e-6, "max_iter": 5000}
+    params |= LINEAR
     fitted = MMCRFClassifier(**params, random_state=0).fit(X, Y)
     expected = MMCRFClassifier(**params, random_state=0).fit(X[some], Y[some])
     assert_allclose(fitted.dual_objective_, expected.dual_objective_, rtol=1e-5)
@@ -183,7 +189,7 @@ def test_independent_labels_are_svms_of_the_examples_that_have_them():
     Y = (X @ rng.normal(size=(3, 4)) + rng.normal(size=(60, 4)) > 0).astype(float)
     Y[rng.random(Y.shape) < 0.4] = np.nan
     model = MMCRFClassifier(
-        graph="independent", C=0.5, tol=1e-7, max_iter=5000, random_state=0
+        graph="independent", C=0.5, tol=1e-7, max_iter=5000, random_state=0, **LINEAR
     )
     decisions = model.fit(X, Y).decision_function(X)
     for j, y in enumerate(Y.T):
@@ -200,7 +206,7 @@ def test_labels_observed_one_per_example_are_learned_as_if_independent():
     rows = np.arange(200)
     one = np.full((200, 4), np.nan)
     one[rows, rows % 4] = Y[rows, rows % 4]
-    params = {"C": 1.0, "tol": 1e-5, "max_iter": 5000, "random_state": 0}
+    params = {"C": 1.0, "tol": 1e-5, "max_iter": 5000, "random_state": 0, **LINEAR}
     ensemble = RandomGraphEnsembleClassifier(3, **params).fit(X[:200], one)
     n_on_edges = 4 * ensemble.consensus_graph_.n_edges
     assert not ensemble.coef_[:, :n_on_edges].any()
@@ -216,7 +222,7 @@ def test_a_label_is_learned_where_its_neighbours_are_not_observed():
     Y = np.full((20, 2), np.nan)
     Y[::2, 0] = X[::2, 0] > 0
     Y[1::2, 1] = X[1::2, 0] < 0
-    fitted = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0).fit(X, Y)
+    fitted = MMCRFClassifier([(0, 1)], C=10, random_state=0, **LINEAR).fit(X, Y)
     assert_array_equal(fitted.predict(X), np.hstack([X > 0, X < 0]))
 
 
@@ -225,7 +231,7 @@ def test_a_vector_may_have_missing_labels_too(circle):
     y = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.3, 0.3])]
     known = ~hidden[:, 0]
     partly = np.where(known, y, None)
-    params = {"C": 1.0, "tol": 1e-6, "max_iter": 5000, "random_state": 0}
+    params = {"C": 1.0, "tol": 1e-6, "max_iter": 5000, "random_state": 0, **LINEAR}
     fitted = MMCRFClassifier(**params).fit(X, partly)
     expected = MMCRFClassifier(**params).fit(X[known], y[known])
     assert fitted.classes_.tolist() == ["high", "low", "mid"]
@@ -395,7 +401,7 @@ def test_score_refuses_labels_that_are_missing(circle):
 
 
 @given(seeds, st.integers(2, 5))
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_mutual_information_is_that_of_the_rows_with_both_labels(seed, n_labels):
     rng = np.random.default_rng(seed)
     Y = rng.integers(0, [2, 3, 2, 4, 1][:n_labels], size=(12, n_labels))

@@ -34,9 +34,12 @@ from model_files import (
 )
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, SVR
 
 from spanforest import (
     MMCRFClassifier,
@@ -45,9 +48,10 @@ from spanforest import (
     _model_file_checks,
 )
 from spanforest.graphs import GENERATORS, LabelGraph
+from spanforest.kernels import ForestKernel
 from spanforest.metrics import MEASURES
 from spanforest.paper import baselines
-from spanforest.paper.baselines import AdaBoostMHClassifier
+from spanforest.paper.baselines import AdaBoostMHClassifier, PerLabelClassifier
 from spanforest.persistence import ModelFileError, load, save
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -426,3 +430,90 @@ def test_a_tree_over_other_features_is_refused(n_features, path):
     model = AdaBoostMHClassifier(n_estimators=2, random_state=0).fit(X, Y)
     model.estimators_[1].n_features_in_ = n_features
     assert_not_built(model, path, "one of its trees is not a tree")
+
+
+def svm(kernel="rbf"):
+    inputs = X @ X.T if kernel == "precomputed" else X
+    return PerLabelClassifier(SVC(kernel=kernel)).fit(inputs, Y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_support_vector_machines_can_be_saved(kernel, path):
+    save(svm(kernel), path)
+    inputs = X @ X.T if kernel == "precomputed" else X
+    np.testing.assert_array_equal(
+        load(path).predict(inputs), svm(kernel).predict(inputs)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("_n_support", lambda counts: counts + np.array([-99, 99])),
+        ("_n_support", lambda counts: counts[:1]),
+        ("support_", lambda rows: rows - 99),
+        ("support_", lambda rows: rows + 99),
+        ("support_vectors_", lambda vectors: vectors[:, :2]),
+        ("_dual_coef_", lambda dual: dual[:, :2]),
+        ("_intercept_", lambda intercept: intercept[:0]),
+        ("_probA", lambda _: np.zeros(5)),
+    ],
+)
+def test_a_support_vector_machine_with_wrong_sizes_is_refused(name, change, path):
+    model = svm()
+    machine = model.estimators_[0]
+    setattr(machine, name, change(getattr(machine, name)))
+    assert_not_built(model, path, "one of its support vector machines is not sound")
+
+
+def test_a_machine_of_another_kind_is_refused(path):
+    assert_not_built(SVR().fit(X, X[:, 0]), path, "a SVR cannot be checked")
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (KNeighborsClassifier(algorithm="brute"), "_fit_X"),
+        (KMeans(2, n_init=1, random_state=0), "cluster_centers_"),
+    ],
+)
+def test_examples_with_other_numbers_of_features_are_refused(model, name, path):
+    model.fit(X, Y)
+    save(model, path)
+    setattr(model, name, getattr(model, name)[:, :2].copy())
+    assert_not_built(model, path, f"its {name} and its number of features do not fit")
+
+
+# --- forest kernels -------------------------------------------------------------------
+
+
+def leaf_map_with(name, value):
+    def change(fitted):
+        getattr(fitted.leaf_map, name)[0] = value
+
+    return change
+
+
+def fewer_leaves_than_trees_have(fitted):
+    fitted.members = fitted.members[:-1]
+
+
+def members_outside(fitted):
+    fitted.members.indices[0] = 10**6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        leaf_map_with("left", 0),  # its own child: an endless walk
+        leaf_map_with("right", 10**6),
+        leaf_map_with("feature", 10**6),
+        leaf_map_with("root", -1),
+        fewer_leaves_than_trees_have,
+        members_outside,
+    ],
+)
+def test_a_forest_kernel_with_wrong_indices_is_refused(change, path):
+    model = mmcrf(kernel=ForestKernel(3)).fit(X, Y)
+    change(model._input)
+    assert_not_built(model, path, "")

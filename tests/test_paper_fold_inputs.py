@@ -4,16 +4,17 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from paper_helpers import KINDS, dense, make_dataset, make_fold
 from scipy import sparse
 from sklearn.base import clone
+from strategies import trials
 
 from spanforest.datasets import Dataset, make_circle
 from spanforest.paper import _fold_inputs
-from spanforest.paper._fold_inputs import Fold, FoldKernel, _Stacked
+from spanforest.paper._fold_inputs import FoldInputs, FoldKernel, _Stacked
 
 
 def inputs_of(fold, which):
@@ -26,7 +27,7 @@ def inputs_of(fold, which):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 1000), scaling=st.sampled_from(["unit", "standard"]))
-@settings(deadline=None, max_examples=8)
+@trials(8)
 def test_nothing_is_learned_from_test_rows(kind, seed, scaling):
     fold = make_fold(kind, scaling, seed=seed)
     dataset, train, test = fold._dataset, fold._train, fold._test
@@ -43,7 +44,7 @@ def test_nothing_is_learned_from_test_rows(kind, seed, scaling):
         X = sparse.csr_array(X) if sparse.issparse(dataset.X) else X
     changed = Dataset(kind, Y, X, K, is_text=dataset.is_text, kernel=dataset.kernel)
 
-    after = Fold(changed, train, test, scaling)
+    after = FoldInputs(changed, train, test, scaling)
 
     for one, two in zip(inputs_of(fold, 0), inputs_of(after, 0), strict=True):
         assert_array_equal(one, two)
@@ -66,7 +67,7 @@ def test_kernels_have_a_unit_diagonal_and_are_positive_semidefinite(
     assert np.linalg.eigvalsh(K).min() > -1e-9
     # the rows of the test set are those of one kernel over both sets
     rows = np.concatenate([fold._train, fold._test])
-    both = Fold(fold._dataset, fold._train, rows, scaling).kernel(width).test
+    both = FoldInputs(fold._dataset, fold._train, rows, scaling).kernel(width).test
     assert_allclose(both, np.concatenate(fold.kernel(width)), atol=1e-12)
 
 
@@ -89,7 +90,7 @@ def test_features_of_the_paper_lie_between_zero_and_one():
 def test_the_constant_feature_of_circle_survives_scaling():
     X, Y = make_circle(30, 10, random_state=0)
     rows = np.arange(30)
-    fold = Fold(Dataset("circle10", Y, X), rows[:20], rows[20:])
+    fold = FoldInputs(Dataset("circle10", Y, X), rows[:20], rows[20:])
     for X in fold.features:
         assert_array_equal(X[:, 2], 1.0)
 
@@ -97,8 +98,8 @@ def test_the_constant_feature_of_circle_survives_scaling():
 def test_a_feature_that_no_training_example_has_stays_zero():
     dataset = make_dataset("dense")
     X = np.column_stack([dataset.X, np.arange(24) >= 16])
-    fold = Fold(Dataset("new", dataset.Y, X), np.arange(16), np.arange(16, 24))
-    without = Fold(dataset, np.arange(16), np.arange(16, 24))
+    fold = FoldInputs(Dataset("new", dataset.Y, X), np.arange(16), np.arange(16, 24))
+    without = FoldInputs(dataset, np.arange(16), np.arange(16, 24))
 
     assert_array_equal(fold.features.train[:, -1], 0.0)
     assert_array_equal(fold.kernel().train, without.kernel().train)
@@ -124,7 +125,7 @@ def test_gaussian_kernel_of_standardised_features_is_the_naive_one(width):
 
 def test_gaussian_kernel_of_equal_examples_is_one():
     dataset = Dataset("equal", np.eye(6, 2, dtype=int), np.ones((6, 2)))
-    kernel = Fold(dataset, np.arange(4), np.arange(4, 6)).kernel(1.0)
+    kernel = FoldInputs(dataset, np.arange(4), np.arange(4, 6)).kernel(1.0)
     assert_array_equal(np.concatenate(kernel), 1.0)
 
 
@@ -155,7 +156,7 @@ def test_an_inner_fold_is_the_fold_of_its_rows(kind):
     outer = make_fold(kind)
     train, test = np.array([5, 1, 2, 9]), np.array([0, 7])
     rows = outer._train
-    direct = Fold(outer._dataset, rows[train], rows[test])
+    direct = FoldInputs(outer._dataset, rows[train], rows[test])
 
     nested = outer.inner_fold(train, test)
 
@@ -203,7 +204,7 @@ def test_explicit_features_project_a_kernel_on_some_examples(monkeypatch):
 
 def test_explicit_features_of_many_examples_are_three_hundred():
     dataset = make_dataset("dense", n_samples=330)
-    fold = Fold(dataset, np.arange(320), np.arange(320, 330))
+    fold = FoldInputs(dataset, np.arange(320), np.arange(320, 330))
     features = fold.explicit_features(0.01)  # narrow: full rank
     assert features.train.shape == (320, 300)
     assert features.test.shape == (10, 300)
@@ -226,9 +227,9 @@ def test_a_kernel_of_numbers_is_computed_when_called_and_only_the_last_is_kept(
     monkeypatch,
 ):
     fold = make_fold()
-    asked, kernel = [], Fold.kernel
+    asked, kernel = [], FoldInputs.kernel
     monkeypatch.setattr(
-        Fold,
+        FoldInputs,
         "kernel",
         lambda fold, width=None: asked.append(width) or kernel(fold, width),
     )

@@ -5,9 +5,10 @@ import statistics
 from dataclasses import FrozenInstanceError
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rows import experiments, failed_row, make_row, rows_of_line
+from strategies import trials
 
 from spanforest.metrics import MEASURES
 from spanforest.paper import METHODS, dataset_table, performance_table
@@ -22,7 +23,6 @@ def cells_of(rows, measure="microlabel_accuracy", dataset="emotions"):
 @given(
     st.lists(st.integers(0, 100), min_size=2, max_size=6), st.sampled_from([*MEASURES])
 )
-@settings(deadline=None)
 def test_a_cell_has_the_mean_and_the_sample_deviation_in_percent(hundredths, measure):
     scores = [k / 100 for k in hundredths]
     n_folds = len(scores)
@@ -37,7 +37,7 @@ def test_a_cell_has_the_mean_and_the_sample_deviation_in_percent(hundredths, mea
 
 
 @given(experiments())
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_top2_equals_a_brute_force_count(rows):
     table = performance_table(rows)
     for measure in MEASURES:
@@ -65,7 +65,7 @@ def test_top2_equals_a_brute_force_count(rows):
 
 
 @given(experiments())
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_top2_among_some_methods_is_that_of_a_table_without_the_others(rows):
     table = performance_table(rows)
     for chosen in (table.methods[::2], PAPER_METHODS):
@@ -138,7 +138,7 @@ def test_the_note_says_among_which_methods_top2_counts(methods, names, note):
 
 
 @given(experiments(), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_the_order_of_rows_changes_nothing(rows, random):
     shuffled = random.sample(rows, len(rows))
     assert performance_table(shuffled) == performance_table(rows)
@@ -175,7 +175,10 @@ def test_one_fold_has_no_deviation():
 
 def test_folds_of_several_seeds_are_pooled():
     scores = {(0, 0): 0.1, (0, 1): 0.2, (1, 0): 0.4, (1, 1): 0.5}
-    rows = [make_row(fold=f, score=s, seed=seed) for (seed, f), s in scores.items()]
+    rows = [
+        make_row(fold=fold, score=score, seed=seed)
+        for (seed, fold), score in scores.items()
+    ]
 
     table = performance_table(rows)
 

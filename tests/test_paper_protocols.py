@@ -31,7 +31,7 @@ def test_every_method_of_the_tables_is_run_and_no_other():
 def test_every_family_is_chosen_by_one_of_its_learners(protocol):
     assert set(protocol.learners.values()) == set(protocol.families)
     for name, family in protocol.families.items():
-        assert protocol.learners[family.learner] == name
+        assert protocol.learners[name] == name
         points = [json.dumps(each, sort_keys=True) for each in family.candidates]
         assert 1 <= len(points) == len(set(points))
 

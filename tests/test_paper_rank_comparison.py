@@ -8,13 +8,14 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from paper_helpers import terminal_text
 from rows import make_row
 from scipy import stats
+from strategies import trials
 
 from spanforest.metrics import MEASURES
 from spanforest.paper import DATASETS, METHODS, compare_ranks
@@ -41,7 +42,7 @@ def distinct_scores(seed=0, shape=(10, 5)):
 
 
 @given(matrices(max_value=4), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_average_ranks_count_better_methods_and_half_of_the_ties(scores, random):
     rows = rows_of(scores)
     comparison = compare_ranks(random.sample(rows, len(rows)))
@@ -134,10 +135,10 @@ def test_the_scores_of_the_given_measure_are_ranked(measure):
 
 def test_methods_without_a_score_on_every_data_set_are_left_out_with_a_reason():
     rows = [
-        make_row(DATASETS[d], method, f, 0.1 * m + 0.01 * f)
+        make_row(DATASETS[d], method, fold, 0.1 * m + 0.01 * fold)
         for d in range(3)
         for m, method in enumerate(METHODS[:7])
-        for f in range(2)
+        for fold in range(2)
     ]
     for row in rows:
         place = row["dataset"], row["method"]
@@ -188,7 +189,7 @@ def test_an_unknown_measure_is_refused():
 
 def test_without_scikit_posthocs_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
-    with pytest.raises(ImportError, match=r"spanforest\[experiments\]"):
+    with pytest.raises(ImportError, match=r"spanforest\[paper\]"):
         compare_ranks(rows_of(distinct_scores()))
 
 

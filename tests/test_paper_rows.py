@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from paper_helpers import no_waiting, rows_at
+from strategies import trials
 
 from spanforest.paper import Experiment, RowFile, _rows, identity
 from spanforest.paper._experiment import FoldTask, row_label
@@ -43,7 +44,7 @@ def numbered_rows(min_size=0):
 
 
 @given(batches=st.lists(numbered_rows(), max_size=3))
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_rows_are_read_as_they_were_appended(tmp_path_factory, batches):
     file = RowFile(tmp_path_factory.mktemp("rows") / "new" / "folder" / "rows.jsonl")
     expected = []
@@ -81,7 +82,7 @@ def test_a_file_cut_at_any_byte_loses_only_the_cut_row(tmp_path):
     new=numbered_rows(),
     share=st.floats(0, 1, exclude_max=True),
 )
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_rows_appended_after_a_crash_are_complete(tmp_path_factory, rows, new, share):
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     RowFile(path).append(rows)

@@ -19,7 +19,7 @@ from spanforest.paper import (
     run,
 )
 from spanforest.paper._experiment import ChoiceTask, FoldTask
-from spanforest.paper._fold_inputs import Fold
+from spanforest.paper._fold_inputs import FoldInputs
 from spanforest.paper._methods import LEARNERS, run_learner
 from spanforest.paper._protocols import CHOICE_EFFORT, PROTOCOLS, TUNED
 
@@ -140,7 +140,7 @@ def test_scores_are_those_of_a_fit_by_hand(tmp_path, small_run):
     splits = _run._split(dataset, experiment)
 
     for row, (train, test) in zip(results, splits, strict=True):
-        fold = Fold(dataset, train, test)
+        fold = FoldInputs(dataset, train, test)
         result = run_learner("svm", fold, row["params"], experiment.effort, 0)["svm"]
         assert row["scores"] == result.scores
         assert row["n_positive"] == result.n_positive

@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from paper_helpers import terminal_text
 from rows import experiments, make_row, rows_of_line
+from strategies import trials
 
 from spanforest.metrics import MEASURES
 from spanforest.paper import METHODS, dataset_table, display_name, performance_table
@@ -43,7 +44,7 @@ def printed(number, deviation):
 
 
 @given(experiments())
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_markdown_reads_back_as_the_cells(rows):
     table = performance_table(rows)
     blocks = parse_markdown(table.to_markdown())
@@ -82,7 +83,7 @@ def test_markdown_reads_back_as_the_cells(rows):
 
 
 @given(experiments())
-@settings(deadline=None, max_examples=50)
+@trials(50)
 def test_csv_reads_back_to_the_same_numbers(rows):
     table = performance_table(rows)
     lines = list(csv.DictReader(io.StringIO(table.to_csv())))
@@ -107,7 +108,6 @@ names = st.text(
 
 
 @given(names)
-@settings(deadline=None)
 def test_names_with_special_signs_survive(name):
     table = performance_table([make_row(name, n_folds=1)])
     assert parse_markdown(table.to_markdown())[0][2][0] == " ".join(name.split())
@@ -151,7 +151,7 @@ def test_the_papers_value_stands_dimmed_under_ours():
 
 def test_a_terminal_table_needs_rich(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich", None)
-    with pytest.raises(ImportError, match=r"spanforest\[experiments\]"):
+    with pytest.raises(ImportError, match=r"spanforest\[paper\]"):
         performance_table([make_row()]).to_terminal()
 
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -80,14 +80,12 @@ def as_given(*call):
 
 
 @given(calls)
-@settings(deadline=None)
 def test_a_packed_call_gets_the_arguments_it_was_given(call):
     box, arrays = _pack(call)
     assert_same(_call(as_given, box, *arrays), call)
 
 
 @given(calls)
-@settings(deadline=None)
 def test_exactly_the_large_arrays_are_taken_out_of_a_call(call):
     box, arrays = _pack(call)
     expected = [item for item in leaves(call) if is_large(item)]
@@ -97,7 +95,6 @@ def test_exactly_the_large_arrays_are_taken_out_of_a_call(call):
 
 
 @given(calls)
-@settings(deadline=None)
 def test_packing_leaves_the_call_as_it_is(call):
     before = list(leaves(call))
     _pack(call)

@@ -49,7 +49,7 @@ from spanforest import (
 )
 from spanforest.aggregation import AGGREGATIONS
 from spanforest.graphs import LabelGraph, random_pairing
-from spanforest.kernels import tanimoto_kernel
+from spanforest.kernels import ForestKernel, tanimoto_kernel
 from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
     BaggedSVMClassifier,
@@ -103,6 +103,14 @@ CASES = {
     "rbf, unit diagonal": Case(ensemble(kernel="poly", normalize_kernel=True)),
     "precomputed": Case(ensemble(kernel="precomputed"), X @ X.T, Y, X_new @ X.T),
     "sparse linear": Case(ensemble(), SPARSE[0], Y, SPARSE[1]),
+    "forest": Case(ensemble(kernel=ForestKernel(5)), X, Y, X_new),
+    "sparse forest": Case(ensemble(kernel="forest"), SPARSE[0], Y, SPARSE[1]),
+    "forest with categories": Case(
+        ensemble(kernel=ForestKernel(5, categories=[1])),
+        np.round(X),
+        Y,
+        np.round(X_new),
+    ),
     "sparse tanimoto": Case(ensemble(kernel="tanimoto"), SPARSE[0], Y, SPARSE[1]),
     "sparse array": Case(
         ensemble(kernel="rbf"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import (
@@ -24,7 +24,7 @@ from oracles import (
 )
 from scipy import optimize
 from sklearn.svm import LinearSVC
-from strategies import seeds
+from strategies import seeds, trials
 
 from spanforest import solver
 from spanforest.factors import FactorGraph
@@ -62,10 +62,10 @@ def test_the_dual_optimum_is_that_of_the_original_dual_over_all_label_sets(
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_optimum_on_a_cycle_is_that_of_the_original_dual(loss, seed):
     task = make_task(TRIANGLE, [2, 2, 2], seed=seed, n=6, loss=loss, C=0.3)
-    solution = task.solve(tol=1e-4, max_iter=2000)
+    solution = task.solve(tol=1e-4, max_iter=200)  # some gaps on a cycle never close
     best = best_original_dual(task)
     assert solution.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(solution.dual_objective, best, rtol=5e-3)
+    assert_allclose(solution.dual_objective, best, rtol=1e-3)
     assert solution.dual_objective + solution.gap >= best * (1 - 1e-6)
 
 
@@ -228,7 +228,7 @@ def test_the_gap_is_not_negative_where_only_rounding_is_left_of_it():
 
 
 @given(st.one_of(forest_tasks, cyclic_tasks), st.integers(1, 6), seeds)
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_the_numbers_of_a_solution_are_consistent(task, max_iter, seed):
     solution = task.solve(seed=seed, tol=1e-2, max_iter=max_iter)
     assert solution.gap == solution.gaps[-1]
@@ -282,7 +282,7 @@ def test_the_order_of_the_examples_does_not_matter_at_a_small_tolerance(graph):
 
 
 @given(forest_tasks)
-@settings(deadline=None, max_examples=40)
+@trials(40)
 def test_any_seed_leads_to_the_same_optimum(task):
     one, other = (task.solve(seed=seed, tol=1e-4, max_iter=2000) for seed in (0, 1))
     assert one.converged
@@ -464,7 +464,6 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
 
 
 @given(st.lists(st.floats(0.0, 30.0), min_size=1, max_size=12), seeds)
-@settings(deadline=None)
 def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
     rng = np.random.default_rng(seed)
     value, A, once, twice = np.zeros((4, 5))

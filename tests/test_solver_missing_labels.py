@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from oracles import (
@@ -20,7 +20,7 @@ from oracles import (
     tables,
     tasks,
 )
-from strategies import FORESTS, random_graph
+from strategies import FORESTS, random_graph, trials
 
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
@@ -51,15 +51,15 @@ def test_the_dual_optimum_is_that_of_the_original_dual_over_all_label_sets(
 def test_the_optimum_on_a_cycle_lies_between_the_dual_and_the_primal(loss, seed):
     task = make_task(TRIANGLE, [2, 2, 2], loss=loss, seed=seed, n=5, C=0.5)
     task = hide_labels(task, seed)
-    solution = task.solve(tol=1e-3, max_iter=3000)
+    solution = task.solve(tol=1e-3, max_iter=200)  # some gaps on a cycle never close
     best = best_original_dual(task)
     assert solution.dual_objective <= best * (1 + 1e-6)
-    assert_allclose(solution.dual_objective, best, rtol=5e-3)
+    assert_allclose(solution.dual_objective, best, rtol=1e-3)
     assert solution.dual_objective + solution.gap >= best * (1 - 1e-6)
 
 
 @given(tasks(hidden=True), st.integers(1, 20))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, max_iter):
     solution = task.solve(KernelForm, tol=1e-3, max_iter=max_iter)
     primal, dual = primal_and_dual(task, solution.weights)
@@ -69,7 +69,7 @@ def test_primal_minus_dual_from_scratch_is_the_gap_on_forests(task, max_iter):
 
 
 @given(tasks([random_graph], hidden=True), st.integers(1, 10))
-@settings(deadline=None, max_examples=40)
+@trials(40)
 def test_the_gap_on_cycles_is_never_too_small(task, max_iter):
     solution = task.solve(KernelForm, tol=1e-3, max_iter=max_iter)
     primal, dual = primal_and_dual(task, solution.weights)
@@ -79,7 +79,7 @@ def test_the_gap_on_cycles_is_never_too_small(task, max_iter):
 
 
 @given(any_task, st.integers(1, 10))
-@settings(deadline=None, max_examples=60)
+@trials(60)
 def test_an_example_moves_the_factors_it_teaches_and_no_others(task, max_iter):
     A = task.solve(KernelForm, tol=1e-3, max_iter=max_iter).weights
     for y, row in zip(task.Y, marginals(task, A), strict=True):
@@ -110,7 +110,7 @@ def test_all_forms_walk_the_same_iterates(graph):
 
 
 @given(any_task)
-@settings(deadline=None, max_examples=30)
+@trials(30)
 def test_the_hamming_loss_counts_the_wrong_labels_among_the_observed(task):
     everyone = np.arange(task.factors.n_labels)
     factors = FactorGraph(task.factors.graph, task.factors.n_values, everyone)

@@ -33,9 +33,7 @@ print(len(recorder.buffer))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
-)
+@pytest.mark.needs_compiled
 def test_after_a_warm_up_nothing_is_compiled(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
 

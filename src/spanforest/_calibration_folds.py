@@ -68,14 +68,16 @@ def calibrate(
     n_samples = len(data.Y)
     n_folds = min(N_FOLDS, n_samples)
     *seeds, last = seed.spawn(n_folds + 1)
-    fold = np.random.default_rng(last).permutation(np.arange(n_samples) % n_folds)
-    calls = [(data, fold == f, few, seeds[f]) for f in range(n_folds)]
+    fold_of = np.random.default_rng(last).permutation(np.arange(n_samples) % n_folds)
+    calls = [(data, fold_of == fold, few, own) for fold, own in enumerate(seeds)]
     margins = [np.empty((n_samples, size)) for size in n_values]
     folds = workers.run(margins_of_fold, calls, "calibration folds")
-    for f, fold_margins in enumerate(folds):
+    for fold, fold_margins in enumerate(folds):
         for j, unit in enumerate(few.margin_units):
-            margins[j][fold == f] = fold_margins[j] / unit
-    calibration = fit_calibration(margins, data.Y, biases=len(n_values) > 1)
+            margins[j][fold_of == fold] = fold_margins[j] / unit
+    calibration = fit_calibration(
+        margins, data.Y, biases=len(n_values) > 1, sample_weight=data.sample_weight
+    )
     return calibration.for_margins_of(members.margin_units)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import MethodType
 from typing import Any
 
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from spanforest._inputs import Input, input_for, kind_of_input
-from spanforest._labels import LabelCoding, read_labels, series_name
+from spanforest._input_kinds import input_for, kind_of_input
+from spanforest._inputs import Input, Resources
+from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
+from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
+from spanforest._weights import Targets, read_targets
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.decisions import expected_f1_decisions, hamming_decisions
@@ -54,6 +58,7 @@ DATA_ATTRIBUTES = (
     "feature_names_in_",
     "X_fit_",
     "gamma_",
+    "kernel_",
 )
 
 
@@ -83,6 +88,11 @@ def needs_probability(method: Callable[..., Any]) -> Any:
     return _NeedsProbability(method)
 
 
+def is_auto(kernel: Any) -> bool:
+    """Return whether `fit` chooses the kernel."""
+    return isinstance(kernel, str) and kernel == "auto"
+
+
 def _limits(seconds: float | None) -> Limits:
     if seconds is None:
         return Limits()
@@ -103,9 +113,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        is_pairwise = kind_of_input(self.kernel).is_pairwise
-        tags.input_tags.sparse = not is_pairwise
-        tags.input_tags.pairwise = is_pairwise
+        kind = kind_of_input(self.kernel)
+        tags.input_tags.sparse = not kind.is_pairwise
+        tags.input_tags.pairwise = kind.is_pairwise
+        tags.input_tags.allow_nan = kind.accepts_nan
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
@@ -116,7 +127,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({k: v for k, v in state.items() if k != "_factors"})
+        super().__setstate__(
+            {name: value for name, value in state.items() if name != "_factors"}
+        )
         if "coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 
@@ -159,8 +172,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         A Series with a name is a single column.
         """
-        has_columns = hasattr(y, "columns")
-        names = y.columns if has_columns else series_name(y)
+        columns = column_names(y)
+        names = series_name(y) if columns is None else columns
         if self.label_names_ is None or names is None:
             return y
         if set(names) != set(self.label_names_):
@@ -169,12 +182,17 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"{list(map(str, self.label_names_))}; got "
                 f"{list(map(str, names))}."
             )
-        return y[list(self.label_names_)] if has_columns else y
+        if columns is None:
+            return y
+        wanted = list(self.label_names_)
+        return y[wanted] if hasattr(y, "iloc") else y.select(wanted)
 
     @property
     def _kernel_spec(self) -> KernelSpec:
+        # until `_begin_fit` has seen the examples, "auto" may need what "rbf" needs
+        kernel = "rbf" if is_auto(self.kernel) else self.kernel
         return KernelSpec(
-            self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
+            kernel, self.gamma, self.degree, self.coef0, self.kernel_params
         )
 
     @property
@@ -197,45 +215,69 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
         """Check X; features come out dense, or as CSR without duplicate entries."""
-        # new examples go to the input that was fitted, whatever set_params did since
-        kind = kind_of_input(self.kernel) if reset else self._input
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=False if kind.is_pairwise else "csr",
-            dtype=[np.float64, np.float32],
-        )
+        if reset:
+            # new examples go to this input, whatever set_params does until then
+            resources = Resources(self.random_state, getattr(self, "n_jobs", None))
+            spec, normalize = self._kernel_spec, self.normalize_kernel
+            self._input = input_for(spec, normalize, resources)
+        X = self._validated(X, reset=reset)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         return X
 
-    def _begin_fit(self, X: Any, y: Any) -> TrainingSet:
-        """Forget the last fit, check X and y, and return the training set.
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Return X as scikit-learn's checks return it, numbers for categories."""
+        accepts_nan = self._input.accepts_nan
+        options = {
+            "accept_sparse": False if self._input.is_pairwise else "csr",
+            "dtype": [np.float64, np.float32],
+            "ensure_all_finite": "allow-nan" if accepts_nan else True,
+        }
+        if self._input.has_categories(X, reset=reset):
+            validate_data(self, X, reset=reset, skip_check_array=True)  # the names
+            numbers = self._input.numbers(X)
+            return check_array(numbers, estimator=self, input_name="X", **options)
+        try:
+            return validate_data(self, X, reset=reset, **options)
+        except ValueError as error:
+            if accepts_nan or "contains NaN" not in str(error):
+                raise
+            raise ValueError(
+                f"Input X contains NaN, and the kernel {self.kernel!r} needs a number "
+                'for every feature. Choose kernel="forest", which accepts NaN, or fill '
+                "the gaps first, for example with sklearn.impute.SimpleImputer."
+            ) from None
 
-        The attributes that describe the data are set. The kernel matrix is computed
-        here.
+    def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Check labels and weights against examples that were checked."""
+        return read_targets(
+            X.shape[0], y, sample_weight, self.class_weight, self.missing_label
+        )
+
+    def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
+        """Forget the last fit, check the data, and return the training set.
+
+        Examples of weight 0 are left out. The attributes that describe the data are
+        set. The kernel matrix is computed here.
         """
         for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
-        self._input = input_for(self._kernel_spec, self.normalize_kernel)
         X = self._read_examples(X, reset=True)
-        Y, self._coding = read_labels(
-            y, allow_missing=True, missing_label=self.missing_label
-        )
-        if X.shape[0] != len(Y):
-            raise ValueError(
-                f"X and y must have one row per example each; got {X.shape[0]} rows "
-                f"in X and {len(Y)} in y. Pass the labels of exactly these examples."
-            )
+        Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
+        if rows is not None:
+            X = self._input.select(X, rows)
+        if is_auto(self.kernel):
+            spec = replace(self._kernel_spec, name=kernel_for(X))
+            self._input = input_for(spec, self.normalize_kernel)
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
-        basis = self._input.fit(X, Y)
+        self._input.learn_scaling(self.scaling, X, weights[0])
+        basis = self._input.fit(X, Y, weights[0])
         for name, value in self._input.attributes.items():
             setattr(self, name, value)
-        return TrainingSet(basis, Y, self.label_names_)
+        return TrainingSet(basis, Y, self.label_names_, *weights)
 
     def _read_new_examples(self, X: Any) -> Any:
         if self._input.is_pairwise and np.ndim(X) == 2:
@@ -299,8 +341,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         Decoding
-            `labels` as from `predict`, their `score`, a `bound` that no label set
-            exceeds, and `proven`: whether the two agree to rounding.
+            `labels` as from `predict`, their `score`, a `bound` on the score of any
+            label set, the `slack` that rounding adds to it, and `proven`: whether no
+            label set scores more than this one by more than `slack`.
 
         Examples
         --------
@@ -318,8 +361,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             decode_exactly(factors, self._scores(rows), limits)
             for rows in self._row_chunks(X)
         ]
-        labels, score, bound = (np.concatenate(p) for p in zip(*decodings, strict=True))
-        return Decoding(self._coding.to_labels(labels), score, bound)
+        labels, *numbers = map(np.concatenate, zip(*decodings, strict=True))
+        return Decoding(self._coding.to_labels(labels), *numbers)
 
     def predict_topk(
         self, X: Any, k: int = 5, seconds: float | None = None
@@ -344,13 +387,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         TopLists
             `labels` of shape (n_samples, k, n_labels), values as from `predict`; their
-            `scores`; a `bound` that no other label set exceeds; and `proven`, which
-            tells the label sets that are certain to have their place.
+            `scores`; a `bound` on the score of any other label set; the `slack` that
+            rounding adds to it; and `proven`, which tells the label sets that are
+            certain to have their place, up to `slack`.
 
         Examples
         --------
         >>> from spanforest import MMCRFClassifier
-        >>> clf = MMCRFClassifier(graph=[(0, 1)], C=10, random_state=0)
+        >>> clf = MMCRFClassifier([(0, 1)], kernel="linear", C=10, random_state=0)
         >>> clf = clf.fit([[0], [1], [2]], [[0, 0], [0, 1], [1, 1]])
         >>> clf.predict_topk([[0]], k=2).labels.tolist()
         [[[0, 0], [0, 1]]]
@@ -362,10 +406,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             k_best(factors, self._scores(rows), k, limits)
             for rows in self._row_chunks(X)
         ]
-        labels, scores, bound = (np.concatenate(p) for p in zip(*lists, strict=True))
+        labels, *numbers = map(np.concatenate, zip(*lists, strict=True))
         n, k, n_labels = labels.shape
         values = self._coding.to_labels(labels.reshape(n * k, n_labels))
-        return TopLists(values.reshape(n, k, *values.shape[1:]), scores, bound)
+        return TopLists(values.reshape(n, k, *values.shape[1:]), *numbers)
 
     @needs_probability
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:

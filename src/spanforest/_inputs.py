@@ -1,13 +1,13 @@
 """Kinds of input: linear features, kernels of features, precomputed kernel matrices.
 
-A kind of input is chosen once, in `input_for`. Its `fit` learns from the training
+A kind of input is chosen once, in `_input_kinds`. Its `fit` learns from the training
 examples and returns their *basis*, which gives the solver its form and can be split
 into folds. Its `rows` turns new examples into what a model's weights are multiplied by:
 
     scores = rows @ weights + intercept
 
-A kernel that is itself fitted to the examples and their labels is one more kind: its
-`fit` has both, and the basis that it returns fits the kernel again in every fold.
+A kernel that is itself fitted to the examples and their labels is one more kind, in
+`_forest_input`: the basis that its `fit` returns fits the kernel again in every fold.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
     KernelSpec,
@@ -58,14 +59,24 @@ class Features(NamedTuple):
     """Features of a linear kernel, dense or CSR; weights have a row per feature."""
 
     X: Any
+    rule: Rule | None = None  # of the scaling that X has; folds learn it again
+    sample_weight: NDArray[np.float64] | None = None  # counts in the scaling
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
         return linear_form(self.X, coordinates, fit_intercept)
 
     def fold(self, train: Indices, test: Indices) -> tuple[Features, Any]:
-        """Return the features of the rows `train`, and those of the others."""
-        return Features(self.X[train]), self.X[test]
+        """Return the features of the rows `train`, and those of the others.
+
+        Their scaling is learned from the rows `train` alone. It is the same whether it
+        is learned from the features or, as here, from features scaled before.
+        """
+        if self.rule is None:
+            return Features(self.X[train]), self.X[test]
+        weight = None if self.sample_weight is None else self.sample_weight[train]
+        scaling = self.rule.learn(self.X[train], weight)
+        return Features(scaling.apply(self.X[train])), scaling.apply(self.X[test])
 
     def in_single_precision(self) -> Features:
         """Return the features as they are."""
@@ -117,18 +128,56 @@ class KernelMatrix(NamedTuple):
         return self._replace(single=self.K.astype(np.float32))
 
 
+class Resources(NamedTuple):
+    """What `fit` may use beside the data."""
+
+    random_state: Any = None
+    n_jobs: int | None = None  # threads; they change no result
+
+
 class Input(ABC):
     """A kind of input, with the kernel's parameters and what it learned in `fit`."""
 
     is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
+    accepts_nan: ClassVar[bool] = False
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
+    rule: Rule | None = None  # of the scaling
+    scaling: Scaling | None = None  # None: the features stay as they are
 
-    def __init__(self, spec: KernelSpec, normalize: bool) -> None:
+    def __init__(
+        self, spec: KernelSpec, normalize: bool, resources: Resources | None = None
+    ) -> None:
         self.spec = spec
         self.normalize = normalize
+        self._resources = resources or Resources()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a random state is of no use after `fit`, and not every file can hold one
+        return {k: v for k, v in vars(self).items() if k != "_resources"}
+
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories, which `numbers` then replaces.
+
+        With `reset`, X are the training examples: columns and categories are learned.
+        """
+        return False
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with numbers in place of categories."""
+        raise NotImplementedError
+
+    def learn_scaling(
+        self, name: str | None, X: Any, sample_weight: Any = None
+    ) -> None:
+        """Learn the scaling of features from the training examples, before `fit`.
+
+        Here it only checks the name: kernel matrices, and features of kinds that do not
+        say otherwise, stay as they are.
+        """
+        rule_for(name, self.spec.name, X)
 
     @abstractmethod
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> Basis:
+    def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Basis:
         """Learn from the training examples and return their basis.
 
         Parameters
@@ -137,36 +186,92 @@ class Input(ABC):
             The examples, checked by scikit-learn.
         Y : ndarray of shape (n_samples, n_labels)
             Codes of their labels, -1 where not observed; for kernels that are fitted.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Weights of the examples, all positive.
         """
+
+    def select(self, X: Any, rows: Indices) -> Any:
+        """Return the training examples that count, before `fit` sees them."""
+        return X[rows]
 
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes that the estimator shows to users after `fit`."""
-        return {"gamma_": self.spec.gamma}
+        return {"gamma_": self.spec.gamma, "kernel_": self.spec.name}
 
     @abstractmethod
     def rows(self, X: Any) -> Any:
         """Return what weights are multiplied by, one row per new example."""
 
+    def weights_of_rows(
+        self, weights: NDArray[np.float64], intercept: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Turn weights learned on the basis into those that multiply `rows`."""
+        return weights, intercept
 
-class LinearInput(Input):
-    """Features of the linear kernel, for which no kernel matrix is made."""
+
+class _ScaledInput(Input):
+    """A kind of input whose features are scaled."""
+
+    def learn_scaling(
+        self, name: str | None, X: Any, sample_weight: Any = None
+    ) -> None:
+        """Learn the scaling of features from the training examples, before `fit`."""
+        check_size(X)
+        self.rule = rule_for(name, self.spec.name, X, sample_weight)
+        if self.rule is not None:
+            self.scaling = self.rule.learn(X, sample_weight)
+
+    def scaled(self, X: Any) -> Any:
+        """Return the features, checked and scaled."""
+        check_size(X)
+        if self.scaling is None:
+            return X
+        scaled = self.scaling.apply(X)
+        check_size(scaled)  # new examples may lie far outside of the training examples
+        return scaled
+
+
+class LinearInput(_ScaledInput):
+    """Features of the linear kernel, for which no kernel matrix is made.
+
+    Weights belong to the features as users have them, so that new examples need no
+    scaling. Unit length is no such change of weights: with it, weights belong to rows
+    that are scaled first.
+    """
 
     weights_name = "coef_"
 
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> Features:
-        """Check the features, and scale them if that is asked for."""
+    def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
+        """Check the features and scale them, to unit length if that is asked for."""
         self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
-        return Features(self.rows(X))
+        if self.normalize:
+            # folds keep this scaling: it cannot be learned from rows of unit length
+            return Features(self.rows(X))
+        return Features(self.scaled(X), self.rule, sample_weight)
 
     def rows(self, X: Any) -> Any:
         """Return the features, scaled to unit length if that is asked for."""
+        if self.normalize:
+            return unit_rows(self.scaled(X))
         check_size(X)
-        return unit_rows(X) if self.normalize else X
+        return X
+
+    def weights_of_rows(
+        self, weights: NDArray[np.float64], intercept: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Turn weights of scaled features into weights of features."""
+        if self.normalize or self.scaling is None:
+            return weights, intercept
+        return self.scaling.unscaled(weights, intercept)
 
 
-class KernelInput(Input):
-    """Features that are compared by a kernel function."""
+class KernelInput(_ScaledInput):
+    """Features that are compared by a kernel function.
+
+    The scaling is learned once from all training examples, without labels. Folds slice
+    the kernel matrix and so share it.
+    """
 
     X_fit: Any
 
@@ -175,10 +280,11 @@ class KernelInput(Input):
         """The attributes that the estimator shows to users after `fit`."""
         return {**super().attributes, "X_fit_": self.X_fit}
 
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
+    def fit(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> KernelMatrix:
         """Keep the examples, derive the kernel's scale, and compute the matrix."""
-        check_size(X)
-        self.spec = self.spec.with_gamma(X)
+        self.spec = self.spec.with_gamma(self.scaled(X), sample_weight)
         self.X_fit = X.copy()  # or predictions would change with the caller's array
         K = self.rows(self.X_fit)
         if self.spec.is_callable:
@@ -187,12 +293,13 @@ class KernelInput(Input):
 
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the kernel values between new and training examples."""
-        check_size(X)
-        K = self.spec.matrix(X, self.X_fit)
+        X_fit = self.scaled(self.X_fit)
+        X = X_fit if X is self.X_fit else self.scaled(X)
+        K = self.spec.matrix(X, X_fit)
         if not self.normalize:
             return K
-        columns = self.spec.diagonal(self.X_fit)
-        rows = columns if X is self.X_fit else self.spec.diagonal(X)
+        columns = self.spec.diagonal(X_fit)
+        rows = columns if X is X_fit else self.spec.diagonal(X)
         # in place, except where a callable may keep its result
         out = None if self.spec.is_callable else K
         return unit_diagonal(K, rows, columns, out=out)
@@ -202,11 +309,19 @@ class PrecomputedInput(Input):
     """A kernel matrix that is given in place of features."""
 
     is_pairwise = True
+    columns: Indices | None = None  # the training examples that count; None if all do
 
-    def fit(self, X: Any, Y: NDArray[np.int32]) -> KernelMatrix:
+    def select(self, X: Any, rows: Indices) -> Any:
+        """Return the kernel values of the training examples that count."""
+        self.columns = rows
+        return X[np.ix_(rows, rows)]
+
+    def fit(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> KernelMatrix:
         """Check the matrix."""
         self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
-        K = check_kernel_matrix(self.rows(X))
+        K = check_kernel_matrix(self.spec.matrix(X))
         # `predict` never sees k(x, x) of new examples
         if self.normalize and not np.allclose(K.diagonal(), 1.0, atol=1e-5):
             raise ValueError(
@@ -218,35 +333,9 @@ class PrecomputedInput(Input):
         return KernelMatrix(np.ascontiguousarray(K))
 
     def rows(self, X: Any) -> NDArray[np.floating]:
-        """Return the kernel values as they are given."""
-        return self.spec.matrix(X)
-
-
-def kind_of_input(kernel: Any) -> type[Input]:
-    """Return the kind of input that goes with a kernel.
-
-    Examples
-    --------
-    >>> kind_of_input("rbf").__name__, kind_of_input("precomputed").__name__
-    ('KernelInput', 'PrecomputedInput')
-    """
-    if isinstance(kernel, str):
-        kinds = {"linear": LinearInput, "precomputed": PrecomputedInput}
-        return kinds.get(kernel, KernelInput)
-    return KernelInput
-
-
-def input_for(spec: KernelSpec, normalize: bool) -> Input:
-    """Return the input of a kernel, not yet fitted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> given = input_for(KernelSpec("linear"), normalize=True)
-    >>> given.fit(np.array([[3.0, 4.0]]), np.zeros((1, 1), dtype=np.int32)).X.tolist()
-    [[0.6, 0.8]]
-    """
-    return kind_of_input(spec.name)(spec, normalize)
+        """Return the kernel values with the training examples that count."""
+        K = self.spec.matrix(X)
+        return K if self.columns is None else K[:, self.columns]
 
 
 def check_size(X: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from spanforest.metrics import find_missing, is_missing
 
-__all__ = ["LabelCoding", "read_labels", "series_name"]
+__all__ = ["LabelCoding", "column_names", "read_labels", "series_name"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,31 @@ class LabelCoding:
         for j, values in enumerate(self.classes):
             labels[:, j] = values[codes[:, j]]
         return labels[:, 0] if self.is_vector else labels
+
+    def restricted_to(
+        self, codes: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], LabelCoding]:
+        """Return codes for the values that occur in `codes`, and their coding.
+
+        Examples
+        --------
+        >>> codes, coding = read_labels([["a"], ["b"], ["c"]])
+        >>> codes, coding = coding.restricted_to(codes[[0, 2]])
+        >>> codes.tolist(), coding.classes[0].tolist()
+        ([[0], [1]], ['a', 'c'])
+        """
+        classes, codes = [], codes.copy()
+        for j, (column, values) in enumerate(zip(codes.T, self.classes, strict=True)):
+            observed = column >= 0
+            if not observed.any():
+                name = j if self.names is None else self.names[j]
+                raise ValueError(
+                    "every label must be observed for at least one example of positive "
+                    f"weight; label {name} never is. Leave it out of Y."
+                )
+            kept, column[observed] = np.unique(column[observed], return_inverse=True)
+            classes.append(values[kept])
+        return codes, replace(self, classes=classes, dtype=_common_type(classes))
 
 
 def read_labels(
@@ -148,6 +173,14 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
     if sparse.issparse(Y):
         _check_shape(Y.shape)
         return list(Y.toarray().T), None, False
+    if (given := column_names(Y)) is not None:  # a table of polars or pyarrow
+        _check_shape(Y.shape)
+        if len(set(given)) < len(given):
+            raise ValueError(
+                f"the columns of Y must have different names; got {given}. Rename the "
+                "columns."
+            )
+        return [_column(Y[name]) for name in given], np.array(given), False
     try:
         array = Y if isinstance(Y, np.ma.MaskedArray) else np.asarray(Y)
     except ValueError as error:
@@ -166,6 +199,13 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
     else:
         columns = list(np.atleast_2d(array.T))
     return columns, series_name(Y), is_vector
+
+
+def column_names(Y: Any) -> list[Any] | None:
+    """Return the names of the columns of a table (pandas, polars, pyarrow), or None."""
+    names = getattr(Y, "column_names", None)  # of pyarrow, whose columns are arrays
+    names = getattr(Y, "columns", None) if names is None else names
+    return None if names is None else list(names)
 
 
 def series_name(Y: Any) -> NDArray[Any] | None:

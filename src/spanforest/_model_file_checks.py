@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.svm import SVC, NuSVC
 
 from spanforest._classifier import GraphClassifier
+from spanforest._forest_input import ForestInput
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
+from spanforest.kernels._forest import LeafMap
 
 __all__ = [
     *("TRUSTED", "check_contents", "contents", "largest_size", "name_of"),
@@ -38,6 +41,10 @@ _TRUSTED_NAMES = {
     "spanforest.calibration": "Calibration",
     "spanforest._labels": "LabelCoding",
     "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
+    "spanforest._forest_input": "ForestInput",
+    "spanforest._category_columns": "CategoryColumns",
+    "spanforest.kernels._forest": "ForestKernel LeafMap",
+    "spanforest._scaling": "Rule Scaling",
     "spanforest.kernels._registry": "KernelSpec",
     "spanforest.model_selection": "LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
@@ -67,6 +74,8 @@ _TRUSTED_NAMES = {
 TRUSTED = {f"{home}.{n}" for home, ns in _TRUSTED_NAMES.items() for n in ns.split()}
 # Forests pass examples to their trees unchecked, so that checking the trees is no use.
 _FORESTS = {f"sklearn.ensemble._{name}" for name in ("forest", "gb", "iforest")}
+# Arrays of examples that compiled code of scikit-learn compares with new ones.
+_EXAMPLES = {"_fit_X", "cluster_centers_"}
 
 
 # --- archives ------------------------------------------------------------------------
@@ -144,6 +153,8 @@ def check_contents(model: BaseEstimator) -> None:
             again = LabelGraph(item.n_labels, item.edges)
             if again != item or again.n_components != item.n_components:
                 raise ValueError(f"{where} is not a graph")
+        elif isinstance(item, ForestInput):
+            _check_forest(item)
         elif sparse.issparse(item):
             item.check_format(full_check=True)
         elif isinstance(item, BaseEstimator):
@@ -151,6 +162,9 @@ def check_contents(model: BaseEstimator) -> None:
                 raise ValueError(f"a {type(item).__name__} cannot be checked")
             if type(tree := vars(item).get("tree_")).__name__ == "Tree":
                 _check_tree(tree, item.n_features_in_)
+            if "_n_support" in vars(item):
+                _check_support_vectors(item)
+            _check_examples(item)
 
 
 def _check_classifier(model: GraphClassifier) -> None:
@@ -165,6 +179,50 @@ def _check_classifier(model: GraphClassifier) -> None:
     n_cells, n_columns = model._factors.n_cells, model._weights.shape[1]
     if n_columns != n_cells or model.intercept_.shape != (n_cells,):
         raise ValueError("its weights and its graph do not fit together")
+
+
+def _check_examples(item: BaseEstimator) -> None:
+    """Refuse examples with more or fewer features than those to predict for."""
+    for name in _EXAMPLES & vars(item).keys():
+        shape = np.shape(vars(item)[name])
+        if len(shape) != 2 or shape[1] != item.n_features_in_:
+            raise ValueError(f"its {name} and its number of features do not fit")
+
+
+def _check_support_vectors(model: Any) -> None:
+    """Refuse a support vector machine whose arrays have other sizes than it says."""
+    if not isinstance(model, SVC | NuSVC):
+        raise ValueError(f"a {type(model).__name__} cannot be checked")
+    counts, support = np.asarray(model._n_support), np.asarray(model.support_)
+    n_pairs = len(counts) * (len(counts) - 1) // 2
+    is_precomputed = model.kernel == "precomputed"
+    vectors = np.shape(model.support_vectors_)
+    is_sound = (
+        len(counts) == len(model.classes_) >= 2
+        and counts.min() >= 0
+        and support.shape == (counts.sum(),)
+        and support.min(initial=0) >= 0
+        and support.max(initial=0) < model.shape_fit_[0]
+        and (is_precomputed or vectors == (len(support), model.n_features_in_))
+        and (not is_precomputed or model.shape_fit_[0] == model.n_features_in_)
+        and np.shape(model._dual_coef_) == (len(counts) - 1, len(support))
+        and np.shape(model._intercept_) == (n_pairs,)
+        and all(np.shape(p) in ((0,), (n_pairs,)) for p in (model._probA, model._probB))
+    )
+    if not is_sound:
+        raise ValueError("one of its support vector machines is not sound")
+
+
+def _check_forest(fitted: ForestInput) -> None:
+    if "leaf_map" not in vars(fitted):  # not fitted
+        return
+    leaf_map, members = fitted.leaf_map, fitted.members
+    if not isinstance(leaf_map, LeafMap) or not sparse.issparse(members):
+        raise ValueError("its forest is not a forest")
+    leaf_map.check()
+    members.check_format(full_check=True)
+    if members.format != "csr" or members.shape[0] != leaf_map.n_leaves:
+        raise ValueError("its forest and its examples do not fit together")
 
 
 def _check_tree(tree: Any, n_features: int) -> None:

@@ -22,6 +22,8 @@ class TrainingSet(NamedTuple):
     basis: Basis
     Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
     label_names: Any = None
+    sample_weight: NDArray[np.float64] | None = None  # (n_samples,) positive
+    label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels) of the loss
 
     def prepared(self, tol: float) -> TrainingSet:
         """Add what makes training to this tolerance faster."""
@@ -35,7 +37,13 @@ class TrainingSet(NamedTuple):
         Rows are what weights are multiplied by: see `Input.rows`.
         """
         basis, rows = self.basis.fold(train, test)
-        return self._replace(basis=basis, Y=self.Y[train]), rows
+        sample_weight, label_weight = (
+            None if weight is None else weight[train]
+            for weight in (self.sample_weight, self.label_weight)
+        )
+        return TrainingSet(
+            basis, self.Y[train], self.label_names, sample_weight, label_weight
+        ), rows
 
     def factors(self, graph: LabelGraph) -> FactorGraph:
         """Return the factors of a model on this graph that learns from these data.
@@ -66,11 +74,14 @@ class Draw(NamedTuple):
     def start(self, data: TrainingSet) -> tuple[FactorGraph, np.random.Generator]:
         """Draw the member's graph; return its factors and the generator to go on with.
 
-        Of the data only the labels matter. The same labels give the same result every
-        time: so tuning compares candidates on the same graphs.
+        Of the data only the labels and the weights of the examples matter. The same
+        labels and weights give the same result every time: so tuning compares
+        candidates on the same graphs.
         """
         rng = np.random.default_rng(self.seed)
-        graph = draw_graph(self.graph, data.Y, rng, data.label_names)
+        graph = draw_graph(
+            self.graph, data.Y, rng, data.label_names, data.sample_weight
+        )
         return data.factors(graph), rng
 
 
@@ -102,7 +113,9 @@ def train_path(
 
     `settings.C` is not used.
     """
-    problem = Problem(factors, factors.loss(settings.loss), data.Y, settings.C)
+    loss = factors.loss(settings.loss)
+    weights = data.sample_weight, data.label_weight
+    problem = Problem(factors, loss, data.Y, settings.C, *weights)
     form = data.basis.form(problem.coordinates, settings.fit_intercept)
     return solve_path(
         form,
@@ -138,9 +151,8 @@ def model_factors(
 def warn_not_converged(what: str, stacklevel: int = 3) -> None:
     """Warn the caller of `fit` that training stopped short of its tolerance."""
     warnings.warn(
-        f"Training did not converge: {what}. Raise max_iter or tol, lower C, or scale "
-        "the data: StandardScaler for features of different sizes, and then "
-        "normalize_kernel=True, which alone does not make up for it.",
+        f"Training did not converge: {what}. Raise max_iter or tol, or lower C. If "
+        'features are not scaled yet, set scaling="auto".',
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

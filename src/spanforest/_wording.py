@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-__all__ = ["count", "listed", "numbered_labels", "one_line"]
+__all__ = ["count", "listed", "numbered_labels", "one_line", "quoted"]
 
 _MOST_LISTED = 5
+_MOST_CHARACTERS = 60
 
 
 def count(number: int, noun: str) -> str:
@@ -28,7 +29,7 @@ def listed(names: Sequence[str]) -> str:
     >>> listed("abcdefg")
     "'a', 'b', 'c', 'd', 'e', ... (7 in all)"
     """
-    shown = ", ".join(map(repr, names[:_MOST_LISTED]))
+    shown = ", ".join(map(quoted, names[:_MOST_LISTED]))
     if len(names) <= _MOST_LISTED:
         return shown
     return f"{shown}, ... ({len(names)} in all)"
@@ -54,3 +55,17 @@ def one_line(error: BaseException) -> str:
     'no such column'
     """
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+def quoted(text: object) -> str:
+    """Return a text in quotes; of a long text only the beginning.
+
+    Examples
+    --------
+    >>> quoted("happy"), quoted("x" * 100)[-5:]
+    ("'happy'", "x'...")
+    """
+    if isinstance(text, str) and len(text) > _MOST_CHARACTERS:
+        return f"{text[:_MOST_CHARACTERS]!r}..."
+    shown = repr(text)
+    return shown if isinstance(text, str) else shown[:_MOST_CHARACTERS]

@@ -41,7 +41,9 @@ class Ballot(NamedTuple):
 
         Each breaks the ties of the other; what is left goes to the lower value.
         """
-        largest = np.max([np.abs(m).max(axis=1) for m in self.margins], axis=0)
+        largest = np.max(
+            [np.abs(of_label).max(axis=1) for of_label in self.margins], axis=0
+        )
         noise = 1e-10 * largest[:, None]  # differences of sums are not exact
         codes = []
         for votes, margins in zip(self.votes, self.margins, strict=True):

@@ -22,9 +22,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest import _compiled
-from spanforest._compiled import CERTIFYING_SWEEPS, TIGHT
+from spanforest._compiled import CERTIFYING_SWEEPS, TIE
 from spanforest.factors import FactorGraph
-from spanforest.inference import Decoding, decode
+from spanforest.inference import (
+    MEET,
+    Decoding,
+    decode,
+    reachable_scores,
+    rounding_slack,
+)
 
 __all__ = ["Limits", "TopLists", "decode_exactly", "k_best"]
 
@@ -43,19 +49,22 @@ class Limits(NamedTuple):
 class TopLists(NamedTuple):
     """The best labellings of every example, best first.
 
-    Where a score and the bound agree to rounding, relative to the scores of the
-    factors, the score is not below the bound.
+    Scores are sums of floating-point numbers, so that bounds hold up to `slack`, a few
+    ulps of what was added up. Where a score and the bound agree up to that, the score
+    is not below the bound.
     """
 
     # (n, k, n_labels) codes; values of Y in the result of `predict_topk`
     labels: NDArray[np.intp]
     scores: NDArray[np.float64]  # (n, k); -inf at places that could not be filled
-    bound: NDArray[np.float64]  # (n,) no labelling outside the list scores higher
+    bound: NDArray[np.float64]  # (n,) on the score of any labelling not in the list
+    slack: NDArray[np.float64]  # (n,) none of these scores more than bound + slack
 
     @property
     def proven(self) -> NDArray[np.bool_]:
-        """Whether each labelling is proven to have its place, up to rounding."""
-        return np.isfinite(self.scores) & (self.scores >= self.bound[:, None])
+        """Whether each labelling has its place, up to differences of `slack`."""
+        is_finite = np.isfinite(self.scores) & np.isfinite(self.slack)[:, None]
+        return is_finite & (self.scores >= self.bound[:, None])
 
 
 def decode_exactly(
@@ -96,7 +105,8 @@ def decode_exactly(
     for i in open_rows:
         best, budget = _List(1), _Budget(limits or Limits())
         best.add(decoding.labels[i], decoding.score[i])
-        bound = _search(factors, rows[i], best, decoding.bound[i], budget)
+        start = _Proof(decoding.bound[i], decoding.slack[i])
+        bound, decoding.slack[i] = _prove(factors, rows[i], best, start, budget)
         decoding.labels[i], decoding.score[i] = best.labels[0], best.scores[0]
         decoding.bound[i] = max(bound, best.scores[0])
     return decoding
@@ -140,20 +150,36 @@ def k_best(
     labels = np.zeros((n, k, factors.n_labels), dtype=np.intp)
     best = np.empty((n, k))
     if factors.graph.is_forest:
-        lists = _compiled.list_buffers(factors.arrays, k)
-        _compiled.forest_k_best_rows(scores, factors.arrays, lists, labels, best)
-        return TopLists(labels, best, best[:, -1])
+        _compiled.forest_k_best_rows(scores, factors.arrays, labels, best)
+        rows = reachable_scores(factors, scores, best[:, -1])
+        return TopLists(labels, best, best[:, -1], rounding_slack(factors, rows))
     decoding = decode(factors, scores)
-    bounds = np.empty(n)
+    bounds, slack = np.empty(n), np.empty(n)
     for i, row in enumerate(scores):
         top, budget = _List(k), _Budget(limits or Limits())
         top.add(decoding.labels[i], decoding.score[i])
         top.add_neighbours(factors, row, budget)
-        bounds[i] = _search(factors, row, top, decoding.bound[i], budget)
+        start = _Proof(decoding.bound[i], decoding.slack[i])
+        bounds[i], slack[i] = _prove(factors, row, top, start, budget)
         n_listed = len(top.scores)  # fewer than k only if a limit was hit
         labels[i, :n_listed], best[i, :n_listed] = top.labels, top.scores
         best[i, n_listed:] = -np.inf
-    return TopLists(labels, best, bounds)
+    return TopLists(labels, best, bounds, slack)
+
+
+class _Proof(NamedTuple):
+    """No labelling that is not listed scores more than `bound` + `slack`."""
+
+    bound: float
+    slack: float
+
+
+class _Problem(NamedTuple):
+    """The problem of one example."""
+
+    factors: FactorGraph
+    scores: NDArray[np.float64]  # (n_cells,)
+    meet: float  # a bound that exceeds a score by at most this meets it
 
 
 class _Budget:
@@ -257,19 +283,39 @@ class _Part(NamedTuple):
     finding: _Finding | None  # None before messages were passed
 
 
-def _search(
+def _prove(
     factors: FactorGraph,
     scores: NDArray[np.float64],
     best: _List,
-    bound: float,
+    proof: _Proof,
     budget: _Budget,
-) -> float:
+) -> _Proof:
+    """Search for one example; fill `best`, and start from a proof for its labellings.
+
+    A list that got better may show that nobody pays large penalties. Then the search
+    starts anew without their rounding errors.
+    """
+    bound, slack = proof
+    while True:
+        row = reachable_scores(factors, scores[None], [best.threshold])
+        (own,) = rounding_slack(factors, row)
+        if own < 0.5 * slack:
+            bound, slack = np.inf, own  # the bound had larger rounding errors
+        problem = _Problem(factors, row[0], MEET * slack)
+        bound = _search(problem, best, bound, budget)
+        row = reachable_scores(factors, scores[None], [best.threshold])
+        is_clearer = rounding_slack(factors, row)[0] < 0.5 * slack
+        if not is_clearer or budget.is_spent:
+            return _Proof(bound, slack)
+
+
+def _search(problem: _Problem, best: _List, bound: float, budget: _Budget) -> float:
     """Search for one example; fill `best`, return a bound on all other labellings."""
-    search = _Search(factors, scores, best, budget)
-    search.add(float(bound), np.ones(factors.n_values.sum(), dtype=bool), None)
+    search = _Search(problem, best, budget)
+    search.add(float(bound), np.ones(len(search.label_of), dtype=bool), None)
     while search.parts:
         bound = -search.parts[0].minus_bound
-        if bound <= search.target(bound):
+        if bound <= search.target:
             break
         if budget.is_spent:
             return search.met(bound)
@@ -284,34 +330,24 @@ def _search(
 class _Search:
     """The parts of a search for one example, and the list it fills."""
 
-    def __init__(
-        self,
-        factors: FactorGraph,
-        scores: NDArray[np.float64],
-        best: _List,
-        budget: _Budget,
-    ) -> None:
+    def __init__(self, problem: _Problem, best: _List, budget: _Budget) -> None:
+        factors, self.scores, self.meet = problem
         self.arrays = factors.arrays
         self.start = factors.value_start
         self.label_of = np.repeat(np.arange(factors.n_labels), factors.n_values)
-        self.scores = scores
         self.best = best
         self.budget = budget
         self.parts: list[_Part] = []
         self._age = count()
-        self._least_slack = _compiled.least_slack(scores, factors.arrays)
 
-    def target(self, bound: float) -> float:
-        """Return the score up to which labellings cannot enter the list, with slack."""
-        return self.best.threshold + self.slack(bound)
-
-    def slack(self, bound: float) -> float:
-        """Return by how much a bound may exceed a score that it meets."""
-        return self._least_slack + TIGHT * abs(bound)
+    @property
+    def target(self) -> float:
+        """The bound up to which labellings of a part cannot enter the list."""
+        return self.best.threshold + self.meet
 
     def met(self, bound: float) -> float:
         """Return a bound, lowered to the last score of the list that it meets."""
-        least = bound - self.slack(bound)
+        least = bound - self.meet
         return min([bound, *(score for score in self.best.scores if score >= least)])
 
     def add(
@@ -335,7 +371,7 @@ class _Search:
         if rest.n_labellings <= SMALL_PART:
             self._try_all(part, rest)
             return
-        messages = _compiled.message_buffers(rest.graph)
+        messages = _compiled.message_buffers(rest.graph, TIE)
         if part.earlier is not None:
             alive, sent = part.earlier
             _compiled.carry_messages(
@@ -344,8 +380,8 @@ class _Search:
         bound = -part.minus_bound
         labels = np.zeros(len(rest.n_values), dtype=np.intp)
         caps = np.empty(rest.n_values.sum())
-        target = self.target(bound) - rest.constant
-        stop = _compiled.StoppingRule(CERTIFYING_SWEEPS, target, PATIENCE)
+        target = self.target - rest.constant
+        stop = _compiled.StoppingRule(CERTIFYING_SWEEPS, target, PATIENCE, self.meet)
         score, own_bound, n_sweeps = _compiled.bound_part(
             rest.scores, rest.graph, stop, messages, labels, caps
         )
@@ -357,24 +393,24 @@ class _Search:
         is_free = part.alive & (counts > 1)[self.label_of]
         all_caps = np.where(part.alive, bound, -np.inf)
         all_caps[is_free] = np.minimum(caps + rest.constant, bound)
-        kept = self._counts(all_caps > self.target(bound))
+        kept = self._counts(all_caps > self.target)
         if kept.min() == 0:
             return
-        is_best = own_bound - score <= self.slack(bound)
+        is_best = own_bound - score <= self.meet
         again = part._replace(
             minus_bound=-bound,
             earlier=_Messages(part.alive, messages.sent),
             finding=_Finding(whole, bool(is_best), all_caps),
         )
         if (kept > 1).sum() < len(labels):
-            alive = all_caps > self.target(bound)
+            alive = all_caps > self.target
             again = again._replace(alive=alive, finding=None)
         heapq.heappush(self.parts, again)
 
     def split(self, part: _Part, finding: _Finding) -> None:
         """Split a part around its best labelling, or at a label if that is unknown."""
         bound = -part.minus_bound
-        alive = finding.caps > self.target(bound)  # the list may have got better
+        alive = finding.caps > self.target  # the list may have got better
         counts = self._counts(alive)
         if counts.min() == 0:
             return
@@ -423,14 +459,13 @@ class _Search:
     def _try_all(self, part: _Part, rest: _compiled.Subproblem) -> None:
         """List the best labellings of a small part by scoring all of them."""
         values = np.empty(rest.n_labellings)
-        labels = np.zeros(len(rest.n_values), dtype=np.intp)
-        _compiled.score_all(rest.scores, rest.graph, labels, values)
+        _compiled.score_all(rest.scores, rest.graph, values)
         self.budget.spend(len(values) * rest.n_edges * SCORE_COST)
         for place in np.argsort(-values, kind="stable")[: self.best.k]:
             if values[place] + rest.constant <= self.best.threshold:
                 break
-            codes = np.unravel_index(place, rest.n_values) if len(values) > 1 else ()
-            self._list(part, np.array(codes, dtype=np.intp))
+            labels = np.unravel_index(place, rest.n_values) if len(values) > 1 else ()
+            self._list(part, np.array(labels, dtype=np.intp))
 
     def _list(self, part: _Part, labels: NDArray[np.intp]) -> NDArray[np.intp]:
         """Complete a labelling of the free labels, add it to the list and return it."""

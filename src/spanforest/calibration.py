@@ -83,7 +83,11 @@ class Calibration:
 
 
 def fit_calibration(
-    margins: Margins, codes: ArrayLike, *, biases: bool = True
+    margins: Margins,
+    codes: ArrayLike,
+    *,
+    biases: bool = True,
+    sample_weight: ArrayLike | None = None,
 ) -> Calibration:
     """Estimate slopes and biases from the margins of held-out examples.
 
@@ -96,6 +100,8 @@ def fit_calibration(
     biases : bool, default=True
         Whether to estimate biases. Without them the most probable value is always the
         one of highest margin.
+    sample_weight : array-like of shape (n,), optional
+        How often each example counts.
 
     Returns
     -------
@@ -117,8 +123,13 @@ def fit_calibration(
     labels = [j for j, shift in enumerate(shifts) if len(shift) > 1]
     if not labels:
         return Calibration(slopes, shifts)
-    evidence = [Evidence.of(np.asarray(margins[j]), codes[:, j]) for j in labels]
-    unit = _root_mean_square([one.margins for one in evidence])
+    weight = np.ones(len(codes))
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    evidence = [
+        Evidence.of(np.asarray(margins[j]), codes[:, j], weight) for j in labels
+    ]
+    unit = _root_mean_square(evidence)
     evidence = [one._replace(margins=one.margins / unit) for one in evidence]
     fit = _fit_all if biases else _fit_slopes
     for j, params in zip(labels, fit(_smoothed(evidence)), strict=True):
@@ -132,14 +143,20 @@ class Evidence(NamedTuple):
 
     margins: NDArray[np.float64]  # (n, n_values), 0 for the first value
     targets: NDArray[np.float64]  # (n, n_values), rows sum to one
+    weight: NDArray[np.float64]  # (n, 1)
 
     @classmethod
-    def of(cls, margins: NDArray[np.floating], codes: NDArray[np.intp]) -> Evidence:
+    def of(
+        cls,
+        margins: NDArray[np.floating],
+        codes: NDArray[np.intp],
+        weight: NDArray[np.float64],
+    ) -> Evidence:
         """Return the evidence of the examples whose value was observed."""
         observed = codes >= 0
         margins, codes = margins[observed].astype(np.float64), codes[observed]
         targets = (codes[:, None] == np.arange(margins.shape[1])).astype(np.float64)
-        return cls(margins - margins[:, :1], targets)
+        return cls(margins - margins[:, :1], targets, weight[observed, None])
 
 
 class Normal(NamedTuple):
@@ -149,9 +166,13 @@ class Normal(NamedTuple):
     variance: NDArray[np.float64]
 
 
-def _root_mean_square(arrays: list[NDArray[np.float64]]) -> float:
-    values = np.concatenate([array[:, 1:].ravel() for array in arrays])
-    return float(np.sqrt(np.mean(values**2))) if values.any() else 1.0
+def _root_mean_square(evidence: list[Evidence]) -> float:
+    values = np.concatenate([one.margins[:, 1:].ravel() for one in evidence])
+    if not values.any():
+        return 1.0
+    weights = [np.repeat(one.weight, one.margins.shape[1] - 1) for one in evidence]
+    weight = np.concatenate(weights)
+    return float(np.sqrt(np.sum(weight * values**2) / weight.sum()))
 
 
 def _smoothed(evidence: list[Evidence]) -> list[Evidence]:
@@ -163,12 +184,13 @@ def _smoothed(evidence: list[Evidence]) -> list[Evidence]:
     """
     counts = np.zeros(max(one.targets.shape[1] for one in evidence))
     for one in evidence:
-        counts[: one.targets.shape[1]] += one.targets.sum(axis=0)
+        counts[: one.targets.shape[1]] += (one.weight * one.targets).sum(axis=0)
     smoothed = []
-    for margins, targets in evidence:
+    for margins, targets, weight in evidence:
         n_values = targets.shape[1]
         rest = 1.0 / (targets @ counts[:n_values] + n_values)[:, None]
-        smoothed.append(Evidence(margins, targets * (1 - n_values * rest) + rest))
+        targets = targets * (1 - n_values * rest) + rest
+        smoothed.append(Evidence(margins, targets, weight))
     return smoothed
 
 
@@ -303,16 +325,20 @@ def _objective(
 def _cross_entropy(
     params: NDArray[np.float64], one: Evidence
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return -sum targets log P at (a, b_1, ...), its gradient and Hessian matrix."""
-    margins, targets = one
+    """Return -sum targets log P at (a, b_1, ...), its gradient and Hessian matrix.
+
+    The sum is weighted.
+    """
+    margins, targets, weight = one
     scores = params[0] * margins + np.append(0.0, params[1:])
     logs = log_softmax(scores, axis=1)
     P = np.exp(logs)
-    excess = P - targets
+    excess = weight * (P - targets)
     gradient = np.append(np.sum(excess * margins), excess[:, 1:].sum(axis=0))
     centred = margins - np.sum(P * margins, axis=1, keepdims=True)
     hessian = np.empty((len(params), len(params)))
-    hessian[0, 0] = np.sum(P * centred**2)
-    hessian[0, 1:] = hessian[1:, 0] = np.sum(P * centred, axis=0)[1:]
-    hessian[1:, 1:] = np.diag(P.sum(axis=0)[1:]) - P[:, 1:].T @ P[:, 1:]
-    return -float(np.sum(targets * logs)), gradient, hessian
+    weighted, root = weight * P, np.sqrt(weight) * P
+    hessian[0, 0] = np.sum(weighted * centred**2)
+    hessian[0, 1:] = hessian[1:, 0] = np.sum(weighted * centred, axis=0)[1:]
+    hessian[1:, 1:] = np.diag(weighted.sum(axis=0)[1:]) - root[:, 1:].T @ root[:, 1:]
+    return -float(np.sum(weight * targets * logs)), gradient, hessian

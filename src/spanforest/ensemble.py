@@ -58,7 +58,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=50
+    n_estimators : int, default=30
         Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
         ensemble contains the smaller ones.
     aggregation : {"mve", "amm", "mam"}, default="mam"
@@ -66,14 +66,19 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     graph : str, graph, list of graphs or callable, default="random_tree"
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
-    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, C, loss, \
-    fit_intercept, tol, max_iter
-        As in `MMCRFClassifier`. The kernel matrix is computed once for all members.
+    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
+    fit_intercept, max_iter
+        As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
+        so is the forest of a forest kernel.
+    tol : float, default=0.05
+        As in `MMCRFClassifier`; a smaller gap of the members changes few predictions.
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
+    class_weight : None, "balanced", dict or list of dict, optional
+        How much a label counts in training, by its true value: see `MMCRFClassifier`.
     random_state : int, RandomState, Generator or None
-        Draws the graphs and the order of the examples.
+        Draws the graphs, the order of the examples, and the forest of a forest kernel.
     verbose : int, default=0
         Show progress if positive: a bar on a terminal if rich is installed, else plain
         lines on stderr.
@@ -104,8 +109,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, X_fit_, gamma_, n_features_in_, \
-    feature_names_in_
+    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
+    n_features_in_, feature_names_in_
         As in `MMCRFClassifier`.
 
     See Also
@@ -131,21 +136,23 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def __init__(
         self,
-        n_estimators=50,
+        n_estimators=30,
         aggregation="mam",
         graph="random_tree",
-        kernel="linear",
+        kernel="auto",
         gamma=None,
         degree=3,
         coef0=1,
         kernel_params=None,
         normalize_kernel=False,
+        scaling="auto",
         C=1.0,
         loss="edge",
         fit_intercept=True,
-        tol=1e-2,
+        tol=0.05,
         max_iter=100,
         missing_label=None,
+        class_weight=None,
         random_state=None,
         verbose=0,
         n_jobs=None,
@@ -160,18 +167,20 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scaling = scaling
         self.C = C
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.missing_label = missing_label
+        self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.probability = probability
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all members.
 
         Parameters
@@ -181,6 +190,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
             None and masked entries are labels that were not observed.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each example counts: its C is multiplied by its weight. Weight 2 is
+            the same as the example twice, weight 0 as leaving it out.
 
         Returns
         -------
@@ -188,7 +200,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             The fitted ensemble.
         """
         plan = self._plan()
-        models = self._learn(self._begin_fit(X, y), plan)
+        models = self._learn(self._begin_fit(X, y, sample_weight), plan)
         warn_of_shortfall(models, plan.settings)
         return self
 
@@ -234,9 +246,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
         self._weights = average_scores(
-            self._factors, members, [solution.weights for solution in solutions]
+            self._factors, members, [member._weights for member in self.estimators_]
         )
-        intercepts = [solution.intercept[None] for solution in solutions]
+        intercepts = [member.intercept_[None] for member in self.estimators_]
         self.intercept_ = average_scores(self._factors, members, intercepts)[0]
 
     def _member(self, model: Model) -> MMCRFClassifier:
@@ -404,7 +416,9 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
 
 
 def _is_one_graph(graph: list | tuple) -> bool:
-    kinds = (isinstance(g, str) or callable(g) or hasattr(g, "edges") for g in graph)
+    kinds = (
+        isinstance(one, str) or callable(one) or hasattr(one, "edges") for one in graph
+    )
     if any(kinds):
         return False  # an edge or a row of a matrix is none of these
     try:

@@ -274,8 +274,7 @@ class Coordinates(NamedTuple):
     def squared_norm(self, values: ArrayLike) -> float:
         """Return the sum of the squares of all cells."""
         values = np.ascontiguousarray(values, dtype=np.float64)
-        cells = np.empty(self.n_cells)
-        return float(_compiled.squared_norm(self.layout, values, cells))
+        return float(_compiled.squared_norm(self.layout, values))
 
 
 def consensus_factors(members: Sequence[FactorGraph]) -> FactorGraph:

@@ -262,7 +262,9 @@ def independent_labels(
     return LabelGraph(n_labels, np.empty((0, 2), dtype=np.intp))
 
 
-def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
+def mutual_information(
+    Y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> NDArray[np.float64]:
     """Return the empirical mutual information of all pairs of labels, in nats.
 
     Parameters
@@ -270,6 +272,8 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
     Y : array-like of shape (n_samples, n_labels)
         Codes 0, 1, ... of each label's values, -1 where not observed. For a pair of
         labels, only the rows count where both are observed.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each row counts.
 
     Examples
     --------
@@ -285,9 +289,11 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
     one_hot[np.arange(n_samples)[:, None], start + np.maximum(Y, 0)] = observed
 
     label = np.repeat(np.arange(n_labels), n_values)  # the label of every value
-    both = (observed.T @ observed)[label][:, label]  # rows where both are observed
-    joint = one_hot.T @ one_hot
-    alone = (one_hot.T @ observed)[:, label]  # count of a value among these rows
+    weight = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight)
+    weighted = weight[:, None] * observed
+    both = (weighted.T @ observed)[label][:, label]  # rows where both are observed
+    joint = (weight[:, None] * one_hot).T @ one_hot
+    alone = (one_hot.T @ weighted)[:, label]  # count of a value among these rows
     seen = joint > 0
     terms = np.zeros_like(joint)
     ratio = joint[seen] * both[seen] / (alone[seen] * alone.T[seen])
@@ -295,20 +301,23 @@ def mutual_information(Y: ArrayLike) -> NDArray[np.float64]:
     return np.add.reduceat(np.add.reduceat(terms, start, axis=0), start, axis=1)
 
 
-def chow_liu_tree(Y: ArrayLike) -> LabelGraph:
+def chow_liu_tree(Y: ArrayLike, sample_weight: ArrayLike | None = None) -> LabelGraph:
     """Return the tree with the largest total mutual information of its edges.
 
     It spans all labels: constant and independent ones get edges of no information.
+    `sample_weight` is that of `mutual_information`.
 
     Examples
     --------
     >>> chow_liu_tree([[0, 0, 1], [1, 1, 1], [0, 0, 0]]).n_edges
     2
     """
-    return maximum_spanning_tree(mutual_information(Y))
+    return maximum_spanning_tree(mutual_information(Y, sample_weight))
 
 
-def informed_random_tree(Y: ArrayLike, rng: np.random.Generator) -> LabelGraph:
+def informed_random_tree(
+    Y: ArrayLike, rng: np.random.Generator, sample_weight: ArrayLike | None = None
+) -> LabelGraph:
     """Draw a tree that prefers label pairs of high mutual information.
 
     Pairs are drawn one after another without replacement, with probabilities
@@ -321,6 +330,8 @@ def informed_random_tree(Y: ArrayLike, rng: np.random.Generator) -> LabelGraph:
         Codes of the labels, as for `mutual_information`.
     rng : Generator
         Source of randomness.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each row counts.
 
     Examples
     --------
@@ -328,7 +339,8 @@ def informed_random_tree(Y: ArrayLike, rng: np.random.Generator) -> LabelGraph:
     >>> informed_random_tree(Y, np.random.default_rng(0)).edges[0].tolist()
     [0, 1]
     """
-    information = np.maximum(mutual_information(Y), 1e-100)  # for the logarithm
+    information = mutual_information(Y, sample_weight)
+    information = np.maximum(information, 1e-100)  # for the logarithm
     # sorting by log p + Gumbel noise draws from p without replacement
     noise = rng.gumbel(size=information.shape)
     return maximum_spanning_tree(np.log(information) + noise)
@@ -344,11 +356,11 @@ GENERATORS: dict[str, GraphGenerator] = {
     "independent": independent_labels,
 }
 
-LabelledGenerator = Callable[[NDArray[np.integer], np.random.Generator], LabelGraph]
+LabelledGenerator = Callable[..., LabelGraph]  # of Y, rng and sample_weight
 
 FROM_LABELS: dict[str, LabelledGenerator] = {
     "informed_tree": informed_random_tree,
-    "chow_liu": lambda Y, rng: chow_liu_tree(Y),
+    "chow_liu": lambda Y, rng, sample_weight: chow_liu_tree(Y, sample_weight),
 }
 
 
@@ -357,6 +369,7 @@ def draw_graph(
     Y: NDArray[np.integer],
     rng: np.random.Generator,
     label_names: Sequence[Any] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> LabelGraph:
     """Return the graph of one model from the `graph` that a user passed.
 
@@ -371,6 +384,8 @@ def draw_graph(
         Source of randomness; fixed graphs do not use it.
     label_names : sequence, optional
         Names of the labels, which edges may use instead of numbers.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Weights of the rows of `Y`, for generators that look at the labels.
 
     Examples
     --------
@@ -381,7 +396,7 @@ def draw_graph(
     n_labels = Y.shape[1]
     if isinstance(graph, str):
         if graph in FROM_LABELS:
-            return FROM_LABELS[graph](Y, rng)
+            return FROM_LABELS[graph](Y, rng, sample_weight)
         if graph not in GENERATORS:
             known = ", ".join(map(repr, [*GENERATORS, *FROM_LABELS]))
             raise ValueError(

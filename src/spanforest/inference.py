@@ -24,30 +24,38 @@ __all__ = [
     "max_marginals",
     "max_product",
     "max_sum",
+    "reachable_scores",
+    "rounding_slack",
     "score_labels",
     "tree_reweighted",
 ]
 
 
+SLACK = 32.0  # rounding errors, in units of N u T; see `rounding_slack`
+MEET = 0.25  # share of the slack by which a bound may exceed a score that it meets
+
+
 class Decoding(NamedTuple):
     """Labellings, their scores, and bounds on the best scores.
 
-    Where score and bound agree to rounding, relative to the scores of the factors, they
-    are equal.
+    Scores are sums of floating-point numbers, so that bounds hold up to `slack`, a few
+    ulps of what was added up. Where score and bound agree up to that, they are equal.
     """
 
     # (n, n_labels) codes; values of Y in the result of `predict_certified`
     labels: NDArray[np.intp]
     score: NDArray[np.float64]  # (n,) score of the labelling
-    bound: NDArray[np.float64]  # (n,) no labelling scores higher; inf if unknown
+    bound: NDArray[np.float64]  # (n,) on the score of any labelling; inf if unknown
+    slack: NDArray[np.float64]  # (n,) no labelling scores more than bound + slack
 
     @property
     def proven(self) -> NDArray[np.bool_]:
-        """Whether the bound shows the labelling to be optimal (up to rounding).
+        """Whether no labelling scores more than this one by more than `slack`.
 
-        An infinite score proves nothing.
+        An infinite score, or one of infinite slack, proves nothing.
         """
-        return np.isfinite(self.score) & (self.score >= self.bound)
+        is_finite = np.isfinite(self.score) & np.isfinite(self.slack)
+        return is_finite & (self.score >= self.bound)
 
 
 def score_labels(
@@ -81,9 +89,9 @@ def max_sum(factors: FactorGraph, scores: ArrayLike) -> Decoding:
     _need_forest(factors, "max_sum")
     scores = _as_scores(factors, scores)
     labels, best = _empty_result(factors, len(scores))
-    walk = _compiled.walk_buffers(factors.arrays)
-    _compiled.forest_max_sums(scores, factors.arrays, walk, labels, best)
-    return Decoding(labels, best, best)
+    _compiled.forest_max_sums(scores, factors.arrays, labels, best)
+    slack = rounding_slack(factors, reachable_scores(factors, scores, best))
+    return Decoding(labels, best, best, slack)
 
 
 def max_marginals(factors: FactorGraph, scores: ArrayLike) -> list[NDArray[np.float64]]:
@@ -102,9 +110,7 @@ def max_marginals(factors: FactorGraph, scores: ArrayLike) -> list[NDArray[np.fl
     _need_forest(factors, "max_marginals")
     scores = _as_scores(factors, scores)
     flat = np.empty((len(scores), factors.n_values.sum()))
-    walk = _compiled.walk_buffers(factors.arrays)
-    downward = np.empty_like(walk.upward)
-    _compiled.forest_max_marginals(scores, factors.arrays, walk, downward, flat)
+    _compiled.forest_max_marginals(scores, factors.arrays, flat)
     return np.split(flat, factors.value_start[1:], axis=1)
 
 
@@ -127,14 +133,103 @@ def tree_reweighted(
     ([[1, 1, 1]], [True])
     """
     scores = _as_scores(factors, scores)
-    labels, score = _empty_result(factors, len(scores))
-    bound = np.empty_like(score)
-    g = factors.arrays
-    messages = _compiled.message_buffers(g)
-    _compiled.tree_reweighted_rows(
-        scores, g, max_sweeps, messages, labels, score, bound
+    decoding = _pass_messages(factors, scores, max_sweeps)
+    reachable = reachable_scores(factors, scores, decoding.score)
+    if reachable is scores:
+        return decoding
+    blurred = np.flatnonzero(rounding_slack(factors, reachable) < decoding.slack)
+    clear = _pass_messages(factors, reachable[blurred], max_sweeps)
+    is_better = clear.score > decoding.score[blurred]
+    better = blurred[is_better]
+    decoding.labels[better] = clear.labels[is_better]
+    decoding.score[better] = clear.score[is_better]
+    decoding.bound[blurred] = np.where(
+        clear.bound - decoding.score[blurred] <= MEET * clear.slack,
+        decoding.score[blurred],
+        clear.bound,
     )
-    return Decoding(labels, score, bound)
+    decoding.slack[blurred] = clear.slack
+    return decoding
+
+
+def _pass_messages(
+    factors: FactorGraph, scores: NDArray[np.float64], max_sweeps: int
+) -> Decoding:
+    labels, score = _empty_result(factors, len(scores))
+    bound, slack = np.empty_like(score), rounding_slack(factors, scores)
+    _compiled.tree_reweighted_rows(
+        scores, factors.arrays, max_sweeps, MEET * slack, labels, score, bound
+    )
+    return Decoding(labels, score, bound, slack)
+
+
+def reachable_scores(
+    factors: FactorGraph, scores: ArrayLike, reached: ArrayLike
+) -> NDArray[np.float64]:
+    """Return the scores, with large penalties made smaller where nobody pays them.
+
+    With m_f the largest cell of factor f, a labelling that picks a cell s of factor f
+    scores at most sum_f m_f - (m_f - s). Where that is below `reached`, the score of
+    some labelling, the cell is in no labelling that is as good, but its rounding errors
+    blur messages. Such cells are raised to a score that is still too low, if that makes
+    the slack less than half as large.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    >>> reachable_scores(factors, [[0.0, -1e9, 2.0, 3.0]], [3.0]).tolist()
+    [[0.0, 0.0, 2.0, 3.0]]
+    """
+    scores = _as_scores(factors, scores)
+    total, size, largest = _largest_sums(factors, scores).T
+    with np.errstate(invalid="ignore", over="ignore"):
+        room = 2.0 * (total - np.asarray(reached)) + size
+    # otherwise half of the slack comes from the largest cells, which are not raised
+    rows = np.flatnonzero((largest > 2.0 * size) & np.isfinite(room))
+    if len(rows) == 0:
+        return scores
+    factor, some = factors.arrays.factor, scores[rows]
+    top = np.maximum.reduceat(some, factor["offset"], axis=1)
+    lowest = np.repeat(top - room[rows, None], factor["n_cells"], axis=1)
+    raised = np.maximum(some, lowest)
+    pays = _largest_sums(factors, raised)[:, 2] < 0.5 * largest[rows]
+    scores = scores.copy()
+    scores[rows[pays]] = raised[pays]
+    return scores
+
+
+def rounding_slack(
+    factors: FactorGraph, scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return by how much a labelling that is proven may miss the best score.
+
+    This is 32 N u T. T is the sum over factors of the largest absolute score of a cell,
+    N = 2 n_labels + n_edges is at least the number of additions that a cell goes
+    through, and u = 2^-53 is the relative rounding error of one. The section about
+    rounding in the docs' page on notation derives it.
+
+    Examples
+    --------
+    >>> from spanforest.graphs import LabelGraph
+    >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+    >>> float(rounding_slack(factors, np.array([[0.0, 1.0, 2.0, 3.0]]))[0] * 2**53)
+    480.0
+    """
+    n_additions = 2 * factors.n_labels + factors.graph.n_edges
+    largest = _largest_sums(factors, scores)[:, 2]
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = 0.5 * np.finfo(np.float64).eps * largest
+        # below the smallest normal number sums are exact, but not products
+        return SLACK * n_additions * (rounded + np.finfo(np.float64).smallest_subnormal)
+
+
+def _largest_sums(
+    factors: FactorGraph, scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    sums = np.empty((len(scores), 3))
+    _compiled.largest_sums(scores, factors.arrays, sums)
+    return sums
 
 
 def max_product(
@@ -178,13 +273,11 @@ def max_product(
     if n_sweeps is None:
         n_sweeps = factors.graph.diameter
     schedule = _compiled.Schedule(int(n_sweeps), float(damping))
-    g = factors.arrays
-    messages = _compiled.message_buffers(g)
-    fresh = np.empty_like(messages.sent)
-    _compiled.max_product_rows(scores, g, schedule, messages, fresh, labels, change)
+    _compiled.max_product_rows(scores, factors.arrays, schedule, labels, change)
     score = score_labels(factors, scores, labels)
     converged = change <= 1e-9 * np.abs(scores).max(axis=1, initial=0.0)
-    return Decoding(labels, score, np.full_like(score, np.inf)), converged
+    slack = rounding_slack(factors, reachable_scores(factors, scores, score))
+    return Decoding(labels, score, np.full_like(score, np.inf), slack), converged
 
 
 def exhaustive_search(factors: FactorGraph, scores: ArrayLike) -> Decoding:
@@ -204,9 +297,9 @@ def exhaustive_search(factors: FactorGraph, scores: ArrayLike) -> Decoding:
         )
     scores = _as_scores(factors, scores)
     labels, best = _empty_result(factors, len(scores))
-    candidate = np.zeros(factors.n_labels, dtype=np.intp)
-    _compiled.exhaustive_rows(scores, factors.arrays, candidate, labels, best)
-    return Decoding(labels, best, best)
+    _compiled.exhaustive_rows(scores, factors.arrays, labels, best)
+    slack = rounding_slack(factors, reachable_scores(factors, scores, best))
+    return Decoding(labels, best, best, slack)
 
 
 def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:

@@ -40,12 +40,16 @@ class MMCRFClassifier(GraphClassifier):
         ``"independent"`` (no edges); or a list of label pairs, an adjacency matrix, a
         networkx graph, a `spanforest.graphs.LabelGraph`; or a function of
         ``(n_labels, rng)`` that returns one. Graphs with cycles are allowed.
-    kernel : str or callable, default="linear"
-        ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``,
-        ``"precomputed"``, or a function of two feature matrices.
+    kernel : str, ForestKernel or callable, default="auto"
+        ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``, ``"forest"``
+        (learned from the labels too; accepts NaN and categories: see
+        `spanforest.kernels.ForestKernel`), ``"precomputed"``, or a function of two
+        feature matrices. ``"auto"`` is "rbf" for tables, that is, if at most half of
+        the entries of `X` are zero and there are at most 5,000 examples; otherwise it
+        is "linear", which needs no matrix.
     gamma : float, optional
-        Scale of "rbf" and "poly". By default, for "rbf", one over the median of the
-        squared distances between training examples
+        Scale of "rbf" and "poly", for features after `scaling`. By default, for "rbf",
+        one over the median of the squared distances between training examples
         (`spanforest.kernels.median_gamma`); for "poly", 1 / n_features.
     degree : int, default=3
         Degree of "poly".
@@ -54,14 +58,23 @@ class MMCRFClassifier(GraphClassifier):
     kernel_params : dict, optional
         Keyword arguments for a callable kernel.
     normalize_kernel : bool, default=False
-        Scale every example to unit length in feature space.
+        Scale every example to unit length in feature space, after `scaling`.
+    scaling : {"auto", "standard", "max_abs"} or None, default="auto"
+        Scaling of features, learned from the training examples. ``"standard"``: to mean
+        0 and deviation 1 (sparse features keep their mean). ``"max_abs"``: each is
+        divided by its largest absolute value. ``"auto"``: the first for features of
+        which at least half the values are not zero, the second for all others; with a
+        linear kernel, all are then divided by one number, so that examples have an
+        average squared length of 1. "auto" leaves features of "tanimoto" and of a
+        function as they are. None: no scaling. A precomputed kernel is never scaled.
     C : float, default=1.0
         Weight of the training errors.
     loss : {"edge", "hamming"}, default="edge"
         What counts as an error: edges whose label pair is wrong (the paper), or wrong
         labels. If labels are missing in `y`, "edge" also counts wrong single labels.
     fit_intercept : bool, default=True
-        Add a constant feature (a constant to the kernel).
+        Add a constant feature (a constant to the kernel). Without it the scores of a
+        linear kernel are zero where features have their centre after `scaling`.
     tol : float, default=1e-2
         Stop when the duality gap is at most `tol` times the dual objective.
     max_iter : int, default=100
@@ -69,8 +82,15 @@ class MMCRFClassifier(GraphClassifier):
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
+    class_weight : None, "balanced", dict or list of dict, optional
+        How much a label counts in training, by its true value. A dict maps values to
+        weights, for all labels. A list has a dict for every label. Values that are not
+        named have weight 1. "balanced" gives value v of label j the weight
+        n / (n_values * n_v): n examples have the label, n_v of them with this value,
+        both counted by `sample_weight`. An edge counts as often as the mean weight of
+        its two labels.
     random_state : int, RandomState, Generator or None
-        Draws the graph and the order of the examples.
+        Draws the graph, the order of the examples, and the forest of a forest kernel.
     verbose : int, default=0
         Show progress if positive: a bar on a terminal if rich is installed, else plain
         lines on stderr.
@@ -90,14 +110,19 @@ class MMCRFClassifier(GraphClassifier):
     has_node_factors_ : bool
         Whether every label has a factor of its own beside its edges: only if some
         labels were missing in `y`.
+    kernel_ : str or callable
+        The kernel; what ``"auto"`` chose.
     coef_ : ndarray of shape (n_features, n_cells)
-        Weights, with a linear kernel.
+        Weights, with a linear kernel. They belong to features that are not scaled: the
+        scores of examples are ``X @ coef_ + intercept_``. If `normalize_kernel` is
+        set, they belong to scaled rows of unit length.
     dual_coef_ : ndarray of shape (n_samples, n_cells)
         Dual variables A, with any other kernel.
     intercept_ : ndarray of shape (n_cells,)
         Scores of the constant feature.
     X_fit_ : ndarray or sparse matrix
-        The training examples, with a kernel that is neither linear nor precomputed.
+        The training examples, not scaled, with a kernel that is neither linear nor
+        precomputed nor a forest.
     gamma_ : float or None
         The scale that the kernel has; None if it has none.
     dual_objective_ : float
@@ -145,18 +170,20 @@ class MMCRFClassifier(GraphClassifier):
     def __init__(
         self,
         graph="random_tree",
-        kernel="linear",
+        kernel="auto",
         gamma=None,
         degree=3,
         coef0=1,
         kernel_params=None,
         normalize_kernel=False,
+        scaling="auto",
         C=1.0,
         loss="edge",
         fit_intercept=True,
         tol=1e-2,
         max_iter=100,
         missing_label=None,
+        class_weight=None,
         random_state=None,
         verbose=0,
         probability=False,
@@ -168,17 +195,19 @@ class MMCRFClassifier(GraphClassifier):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scaling = scaling
         self.C = C
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.missing_label = missing_label
+        self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
         self.probability = probability
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples and their labels.
 
         Parameters
@@ -188,6 +217,9 @@ class MMCRFClassifier(GraphClassifier):
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
             None and masked entries are labels that were not observed.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each example counts: its C is multiplied by its weight. Weight 2 is
+            the same as the example twice, weight 0 as leaving it out.
 
         Returns
         -------
@@ -195,7 +227,7 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        data = self._begin_fit(X, y)
+        data = self._begin_fit(X, y, sample_weight)
         root = seed_sequence(self.random_state)
         draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
@@ -216,8 +248,9 @@ class MMCRFClassifier(GraphClassifier):
     def _store(self, model: Model) -> None:
         self._factors, solution = model
         self.graph_ = self._factors.graph
-        self._weights = solution.weights
-        self.intercept_ = solution.intercept
+        self._weights, self.intercept_ = self._input.weights_of_rows(
+            solution.weights, solution.intercept
+        )
         self.dual_objective_ = solution.dual_objective
         self.gap_history_ = solution.gaps
         self.gap_seconds_ = solution.seconds

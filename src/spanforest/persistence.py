@@ -41,7 +41,7 @@ _LONGEST_HEADER = 2**16
 _DIGEST_LINE = 65  # 64 hexadecimal digits and the end of the line
 
 _ADVICE = {
-    "kernel": "Fit again with the name of a kernel, a kernel function of "
+    "kernel": "Fit again with the name of a kernel, a ForestKernel, a function of "
     'spanforest.kernels or sklearn.metrics.pairwise, or "precomputed".',
     "graph": "Pass edge lists or LabelGraphs. The graphs that fit drew are in graphs_ "
     "(graph_ of an MMCRFClassifier): set_params(graph=model.graphs_) needs no new fit.",
@@ -210,8 +210,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     -----
     Checksums detect damage but not malice: anybody can write a file with correct ones.
     Such a file can hold a bad model, but cannot make `load` run code. Indices in trees,
-    sparse matrices and output graphs are checked, because wrong ones would crash the
-    process. Other objects of scikit-learn are trusted as far as skops trusts them.
+    support vector machines, sparse matrices and output graphs are checked, because
+    wrong ones would crash the process. Other objects of scikit-learn are trusted as far
+    as skops trusts them.
 
     Examples
     --------

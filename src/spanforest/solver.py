@@ -52,30 +52,57 @@ Watch = Callable[[int, float], None]  # called with every epoch and its relative
 
 
 class Problem(NamedTuple):
-    """A training problem: labels on a factor graph, a loss, and C."""
+    """A training problem: labels on a factor graph, a loss, C, and weights.
+
+    The slack of example i counts sample_weight[i] times. Inside the slack, loss and
+    score of a factor count as often as `factor_weight` says. By default all weights
+    are 1.
+    """
 
     factors: FactorGraph
     loss: FactorLoss
     Y: NDArray[np.int32]  # (n_samples, n_labels) true codes, -1 where not observed
     C: float
+    sample_weight: NDArray[np.float64] | None = None  # (n_samples,) not negative
+    label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels)
 
     @property
     def coordinates(self) -> Coordinates:
-        """Coordinates of A: factors share them if every example has all labels."""
-        return Coordinates.of(self.factors, shared=bool((self.Y >= 0).all()))
+        """Coordinates of A: factors share them if all count the same.
+
+        They do if every example has all labels, and labels have no weights.
+        """
+        shared = self.label_weight is None and bool((self.Y >= 0).all())
+        return Coordinates.of(self.factors, shared=shared)
+
+    @property
+    def factor_weight(self) -> NDArray[np.float64]:
+        """The mean weight of the labels of each factor.
+
+        Shape (n_samples, n_factors), or empty if labels have no weights.
+        """
+        if self.label_weight is None:
+            return np.zeros((0, 0))
+        factor = self.factors.arrays.factor
+        first, second = factor["first"], factor["second"]  # -1 for a unary factor
+        second = np.where(second < 0, first, second)
+        ends = self.label_weight[:, first] + self.label_weight[:, second]
+        return np.ascontiguousarray(ends / 2)
 
     @property
     def taught(self) -> NDArray[np.bool_]:
-        """Whether each example has all labels of each factor.
+        """Whether each example has all labels of each factor, and it counts.
 
-        Shape (n_samples, n_factors), or empty if every label is observed.
+        Shape (n_samples, n_factors), or empty if all do.
         """
-        observed = self.Y >= 0
-        if observed.all():
+        observed, counts = self.Y >= 0, self.factor_weight > 0
+        if observed.all() and counts.all():
             return np.zeros((0, 0), dtype=bool)
         factor = self.factors.arrays.factor
         first, second = factor["first"], factor["second"]  # -1 for a unary factor
         taught = observed[:, first] & (observed[:, second] | (second < 0))
+        if counts.size:
+            taught &= counts
         return np.ascontiguousarray(taught)  # the layout that routines are compiled for
 
 
@@ -139,7 +166,7 @@ class Form(ABC):
         self.intercept = np.zeros(coordinates.n)
 
     @abstractmethod
-    def epoch(
+    def _epoch(
         self,
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
@@ -208,21 +235,24 @@ class DenseForm(Form):
         self.weights = np.asfortranarray(self.weights)
         self.epoch_data = data  # what epochs multiply by; certificates use `data`
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
         """Visit examples in this order, a block at a time."""
-        state, rows, block = self._state(hinge, scale), self._rows(), self._block()
-        _compiled.dense_pass(order, block, rows, problem, state, messages)
+        state = self._state(hinge, scale)
+        _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, messages)
 
     def _rows(self) -> _compiled.DenseRows:
         weights = self.weights.T
         rounded = weights.astype(self.epoch_data.dtype, copy=False)
-        picked = np.empty((BLOCK_SIZE, len(weights.T)), self.epoch_data.dtype)
-        return _compiled.DenseRows(self.epoch_data, weights, rounded, picked)
+        return _compiled.DenseRows(self.epoch_data, weights, rounded)
 
-    def _block(self) -> _compiled.Block:
-        return _compiled.block_buffers(BLOCK_SIZE, self.coordinates.n)
-
-    def _products(self, rows):
+    def _products(self, rows: Any) -> NDArray[np.float64]:
         products = _compiled.room_for_products(len(rows), self.coordinates.n)
         everyone = np.arange(len(rows))
         _compiled.row_products(rows, everyone, self.weights.T, products)
@@ -247,32 +277,39 @@ class KernelForm(DenseForm):
         self.epoch_data = data if single is None else single
         self._squared_norms = np.zeros(len(data))
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
         """Visit examples in this order, a block at a time, and note their scores."""
         state, norms = self._state(hinge, scale), self._squared_norms
-        rows, block = self._rows(), self._block()
-        _compiled.kernel_pass(order, block, rows, problem, state, messages, norms)
+        rows = self._rows()
+        _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, messages, norms)
 
-    def restart(self, factor=1.0):
+    def restart(self, factor: float = 1.0) -> None:
         """Multiply A by a factor; the weights become A itself."""
         super().restart(factor)
         for chunk in _chunks(len(self.data)):
             self.note_scores(chunk, self.scores(chunk))
 
-    def sharpen(self):
+    def sharpen(self) -> None:
         """Multiply by the kernel itself from now on, also for later values of C."""
         self.epoch_data = self.data
 
-    def note_scores(self, chunk, scores):
+    def note_scores(self, chunk: slice, scores: NDArray[np.float64]) -> None:
         """Compute <F_i, A_i> of some examples."""
         A = self.coordinates.expand(self.weights[chunk])
         self._squared_norms[chunk] = np.einsum("ic,ic->i", scores, A)
 
-    def squared_norm(self):
+    def squared_norm(self) -> float:
         """Return sum_i <F_i, A_i>."""
         return float(self._squared_norms.sum())
 
-    def _weights_of(self, A):
+    def _weights_of(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
         return A
 
 
@@ -282,11 +319,16 @@ class SparseForm(Form):
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
     """
 
-    def epoch(self, order, problem, hinge, messages, scale=1.0):
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
         """Visit examples in this order, one at a time."""
-        n, X = self.coordinates.n, self.data
-        buffers = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
-        rows = _compiled.SparseRows(X.data, X.indices, X.indptr, *buffers)
+        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
         state = self._state(hinge, scale)
         _compiled.sparse_pass(order, rows, self.weights, problem, state, messages)
 
@@ -448,8 +490,8 @@ def solve_path(
 def _best_factor(form: Form, solution: Solution, largest: float) -> float:
     """Return the factor from 1 to `largest` that is best for the smoothed variables.
 
-    The dual objective along the ray, D(f) = f <loss, mu> - ½ f² ‖w‖², is highest where
-    f is <loss, mu> / ‖w‖².
+    The dual objective along the ray, D(factor) = factor <loss, mu> - ½ factor² ‖w‖², is
+    highest where the factor is <loss, mu> / ‖w‖².
     """
     squared_norm = form.squared_norm()
     peak = np.inf
@@ -464,9 +506,12 @@ class _Ascent:
     def __init__(self, form: Form, problem: Problem) -> None:
         self.form = form
         self.problem = compiled_problem(problem)
+        self.C, self.sample_weight = problem.C, problem.sample_weight
         self.messages: _compiled.Messages | None = None
         if not problem.factors.graph.is_forest:
-            self.messages = _compiled.message_buffers(self.problem.graph)
+            self.messages = _compiled.message_buffers(
+                self.problem.graph, _compiled.TRAINING_TIE
+            )
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
         # <loss, mu> of A itself and of the smoothed A
@@ -513,7 +558,7 @@ class _Ascent:
         form, acceleration = self.form, self.acceleration
         acceleration.advance(kappa, [form.weights, form.intercept, self.loss_term])
         order = rng.permutation(len(self.hinge))
-        form.epoch(order, self.problem, self.hinge, self.messages, acceleration.scale)
+        form._epoch(order, self.problem, self.hinge, self.messages, acceleration.scale)
         latest = _compiled.loss_term(form.dual_coef, self.problem)
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
@@ -529,11 +574,16 @@ class _Ascent:
     def dual_and_gap(self) -> tuple[float, float]:
         """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + C sum of hinges.
 
+        The sum is weighted by the weights of the examples.
+
         Both are exact after `measure_hinge`. After an epoch the gap is an estimate, and
         in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
         """
         squared_norm = self.form.squared_norm()
-        penalty = self.problem.C * self.hinge.sum()
+        hinges = self.hinge
+        if self.sample_weight is not None:
+            hinges = self.sample_weight * hinges
+        penalty = self.C * hinges.sum()
         loss_term = float(self.loss_term)
         gap = squared_norm + penalty - loss_term
         return loss_term - 0.5 * squared_norm, max(gap, 0.0)
@@ -546,6 +596,9 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     for name in weights._fields:
         loss[name] = getattr(weights, name)
     loss["worst"] = weights.joint + weights.first + weights.second
+    box = np.full(len(problem.Y), float(problem.C))
+    if problem.sample_weight is not None:
+        box *= problem.sample_weight
     return _compiled.ProblemArrays(
         graph=graph,
         layout=problem.coordinates.layout,
@@ -553,7 +606,8 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
         Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
         taught=problem.taught,
         visit=_compiled.visit_buffers(graph),
-        C=float(problem.C),
+        box=box,
+        factor_weight=problem.factor_weight,
         max_steps=STEPS_PER_VISIT,
     )
 

@@ -12,7 +12,12 @@ build the package do so first, and a test fails if a stamp is not current.
 """
 
 # ruff: noqa: F401  (these are the names that the layers above use)
-from spanforest._compiled.cells import labelling_score
+from spanforest._compiled.cells import (
+    TIE,
+    TRAINING_TIE,
+    labelling_score,
+    largest_sums,
+)
 from spanforest._compiled.certificates import hinge_rows, loss_term
 from spanforest._compiled.coordinates import expand_rows, squared_norm
 from spanforest._compiled.enumeration import (
@@ -21,31 +26,21 @@ from spanforest._compiled.enumeration import (
     flip_margins,
     score_all,
 )
-from spanforest._compiled.forests import (
-    forest_max_marginals,
-    forest_max_sums,
-    walk_buffers,
-)
-from spanforest._compiled.k_best import forest_k_best_rows, list_buffers
+from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
+from spanforest._compiled.k_best import forest_k_best_rows
+from spanforest._compiled.leaves import add_shared_leaves, dense_leaves, sparse_leaves
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
-    TIGHT,
     Messages,
-    least_slack,
     max_product_rows,
     message_buffers,
     tree_reweighted_rows,
 )
-from spanforest._compiled.passes import (
-    Block,
-    block_buffers,
-    dense_pass,
-    kernel_pass,
-    sparse_pass,
-)
+from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
     LOSS_FIELDS,
+    DecisionTrees,
     DenseRows,
     FactorArrays,
     ProblemArrays,
@@ -59,4 +54,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

@@ -2,15 +2,19 @@
 
 from spanforest._compiled.decorators import compiled, inlined
 
-TIE = 1e-12  # relative; closer scores tie, so that rounding errors do not choose
+# Relative; closer scores tie, so that rounding errors do not choose. Predictions count
+# this in the slack that they state. Training compares scores of different forms, whose
+# own rounding errors are larger; a step towards a slightly worse labelling is as good.
+TIE = 2.0**-50
+TRAINING_TIE = 1e-12
 NEGLIGIBLE = 1e-14  # relative; smaller numbers are rounding errors
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 
 
 @inlined
-def exceeds(value, best):
-    """Return whether a score is larger by more than a rounding error."""
-    return value - best > TIE * (abs(value) + abs(best))
+def exceeds(value, best, tie):
+    """Return whether a score is larger, by more than `tie` relative to the two."""
+    return value - best > tie * (abs(value) + abs(best))
 
 
 @inlined
@@ -42,6 +46,28 @@ def labelling_score(scores, g, labels):
     return total
 
 
+@compiled
+def largest_sums(scores, g, sums):
+    """Fill sums[i] with three sums over factors, for every row of scores.
+
+    They are the sums of m_f, |m_f| and M_f, with m_f the largest cell of factor f and
+    M_f its largest absolute value. A cell that is not a number makes its M_f so too.
+    """
+    for i in range(scores.shape[0]):
+        sums[i, :] = 0.0
+        for f in range(g.factor.shape[0]):
+            start = g.factor[f]["offset"]
+            top, largest = scores[i, start], 0.0
+            for c in range(start, start + g.factor[f]["n_cells"]):
+                value = scores[i, c]
+                top = max(top, value)
+                if not abs(value) <= largest:  # also if it is not a number
+                    largest = abs(value)
+            sums[i, 0] += top
+            sums[i, 1] += abs(top)
+            sums[i, 2] += largest
+
+
 @inlined
 def other_end(factor, j):
     """Return the label at the other end of an edge at label j, -1 if unary."""
@@ -56,4 +82,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

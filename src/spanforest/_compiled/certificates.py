@@ -1,5 +1,7 @@
 """The numbers of a certificate: margin violations, and the loss term of the dual."""
 
+import numpy as np
+
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
 from spanforest._compiled.decorators import compiled, merged
@@ -20,10 +22,10 @@ def _upper_bound(scores, g, visit, messages):
         bound = forest_max_sum(scores, g, visit.walk, visit.gaining)
     else:
         messages.sent[:] = 0.0
-        score, bound = tree_reweighted(
-            scores, g, CERTIFYING_SWEEPS, messages, visit.gaining
+        _, bound, met = tree_reweighted(
+            scores, g, CERTIFYING_SWEEPS, np.inf, messages, visit.gaining
         )
-        if bound > score and has_few_labellings(g):
+        if not met and has_few_labellings(g):
             bound = exhaustive_max(scores, g, visit.losing, visit.gaining)
     return bound
 
@@ -48,7 +50,8 @@ def hinge_rows(scores, rows, problem, hinge, messages):
 def loss_term(dual_coef, problem):
     """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
 
-    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>.
+    The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>, also
+    where factors have weights.
     """
     factors, visit = problem.graph.factor, problem.visit
     loss, A = visit.cells[SCORES], visit.cells[MARGINALS]
@@ -63,4 +66,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

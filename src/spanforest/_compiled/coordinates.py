@@ -1,5 +1,7 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
+import numpy as np
+
 from spanforest._compiled.decorators import compiled, inlined, internal
 
 
@@ -77,12 +79,16 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-@compiled
-def squared_norm(layout, values, cells):
-    """Return the sum of the squares of all cells of these tables.
+def squared_norm(layout, values):
+    """Return the sum of the squares of all cells of these tables."""
+    last = layout[-1]
+    n_cells = last["offset"] + last["n_first"] * last["n_second"]
+    return _squared_norm(layout, values, np.empty(n_cells))
 
-    `cells` is a buffer (n_cells,).
-    """
+
+@compiled
+def _squared_norm(layout, values, cells):
+    """Do the work of `squared_norm`."""
     total = 0.0
     for i in range(values.shape[0]):
         expand(layout, values[i], cells)
@@ -91,4 +97,4 @@ def squared_norm(layout, values, cells):
     return total
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

@@ -55,4 +55,4 @@ inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

@@ -43,19 +43,26 @@ def exhaustive_max(scores, g, candidate, labels):
             return best
 
 
-@compiled
-def exhaustive_rows(scores, g, candidate, labels, best):
+def exhaustive_rows(scores, g, labels, best):
     """Apply `exhaustive_max` to every row: labels (n, n_labels), best (n,)."""
+    _exhaustive_rows(scores, g, np.empty(len(g.label), dtype=np.int64), labels, best)
+
+
+@compiled
+def _exhaustive_rows(scores, g, candidate, labels, best):
+    """Do the work of `exhaustive_rows`."""
     for i in range(scores.shape[0]):
         best[i] = exhaustive_max(scores[i], g, candidate, labels[i])
 
 
-@compiled
-def score_all(scores, g, labels, values):
-    """Fill `values` with the score of every labelling, in lexicographic order.
+def score_all(scores, g, values):
+    """Fill `values` with the score of every labelling, in lexicographic order."""
+    _score_all(scores, g, np.zeros(len(g.label), dtype=np.int64), values)
 
-    `labels` holds zeros, and does so again at the end.
-    """
+
+@compiled
+def _score_all(scores, g, labels, values):
+    """Do the work of `score_all`; `labels` are zeros."""
     for s in range(values.shape[0]):
         values[s] = labelling_score(scores, g, labels)
         _next_labelling(g, labels)
@@ -94,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.cells import exceeds
+from spanforest._compiled.cells import TIE, exceeds
 from spanforest._compiled.decorators import compiled, inlined, internal, merged
 
 
@@ -13,13 +13,15 @@ class Walk(NamedTuple):
 
     upward: np.ndarray  # (total number of values,) best score of each subtree
     choices: np.ndarray  # per branch and value of the parent, the child's best value
+    tie: float  # relative; closer scores tie
 
 
-def walk_buffers(g):
+def walk_buffers(g, tie):
     """Return the buffers of a walk up a forest."""
     return Walk(
         upward=np.empty(g.label["n_values"].sum()),
         choices=np.empty(g.branch["n_parent"].sum(), dtype=np.int64),
+        tie=tie,
     )
 
 
@@ -31,7 +33,7 @@ def _walk_up(scores, g, walk):
     Ties go to the lower value: after an exact line search two labellings usually tie,
     and rounding errors must not choose between them.
     """
-    upward, choices = walk.upward, walk.choices
+    upward, choices, tie = walk.upward, walk.choices, walk.tie
     factors, labels, branches = g.factor, g.label, g.branch
     upward[:] = 0.0
     for f in range(g.incident.shape[0] // 2, factors.shape[0]):  # the unary factors
@@ -49,16 +51,16 @@ def _walk_up(scores, g, walk):
             low, high = upward[mine], upward[mine + 1]
             off, on = scores[row] + low, scores[row + step] + high
             upward[theirs] += on if on > off else off
-            choices[first_choice] = exceeds(on, off)
+            choices[first_choice] = exceeds(on, off, tie)
             off, on = scores[other_row] + low, scores[other_row + step] + high
             upward[theirs + 1] += on if on > off else off
-            choices[first_choice + 1] = exceeds(on, off)
+            choices[first_choice + 1] = exceeds(on, off, tie)
             continue
         for a in range(branch["n_parent"]):
             best, choice = scores[row] + upward[mine], 0
             for b in range(1, branch["n_child"]):
                 value = scores[row + b * step] + upward[mine + b]
-                if exceeds(value, best):
+                if exceeds(value, best, tie):
                     best, choice = value, b
             upward[theirs + a] += best
             choices[first_choice + a] = choice
@@ -83,7 +85,7 @@ def forest_max_sum(scores, g, walk, labels):
         start = label[j]["start"]
         choice = 0
         for a in range(1, label[j]["n_values"]):
-            if exceeds(upward[start + a], upward[start + choice]):
+            if exceeds(upward[start + a], upward[start + choice], walk.tie):
                 choice = a
         labels[j] = choice
         total += upward[start + choice]
@@ -93,9 +95,14 @@ def forest_max_sum(scores, g, walk, labels):
     return total
 
 
-@compiled
-def forest_max_sums(scores, g, walk, labels, best):
+def forest_max_sums(scores, g, labels, best):
     """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
+    _max_sums(scores, g, walk_buffers(g, TIE), labels, best)
+
+
+@compiled
+def _max_sums(scores, g, walk, labels, best):
+    """Do the work of `forest_max_sums`."""
     for i in range(scores.shape[0]):
         best[i] = forest_max_sum(scores[i], g, walk, labels[i])
 
@@ -132,14 +139,19 @@ def _walk_down(scores, g, upward, downward):
     return total
 
 
-@compiled
-def forest_max_marginals(scores, g, walk, downward, marginals):
+def forest_max_marginals(scores, g, marginals):
     """Fill marginals[i, j, a] = max over y with y_j = a of <scores_i, U(y)>.
 
     One walk up and one down. Shapes: scores (n, n_cells), marginals (n, total number
-    of values). Components other than j's enter by their best scores. `downward` is a
-    buffer like that of the walk up.
+    of values). Components other than j's enter by their best scores.
     """
+    walk = walk_buffers(g, TIE)
+    _max_marginals(scores, g, walk, np.empty_like(walk.upward), marginals)
+
+
+@compiled
+def _max_marginals(scores, g, walk, downward, marginals):
+    """Do the work of `forest_max_marginals`."""
     upward = walk.upward
     for i in range(scores.shape[0]):
         _walk_up(scores[i], g, walk)
@@ -155,4 +167,4 @@ def forest_max_marginals(scores, g, walk, downward, marginals):
                 marginals[i, s] += total - best
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

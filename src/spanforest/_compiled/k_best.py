@@ -194,11 +194,16 @@ def forest_k_best(scores, g, lists, labels, best):
             place[u] = before[e, a, place[u]]
 
 
-@compiled
-def forest_k_best_rows(scores, g, lists, labels, best):
+def forest_k_best_rows(scores, g, labels, best):
     """Apply `forest_k_best` to every row of scores."""
+    _k_best_rows(scores, g, list_buffers(g, best.shape[1]), labels, best)
+
+
+@compiled
+def _k_best_rows(scores, g, lists, labels, best):
+    """Do the work of `forest_k_best_rows`."""
     for i in range(scores.shape[0]):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

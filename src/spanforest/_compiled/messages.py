@@ -7,6 +7,7 @@ import numpy as np
 from spanforest._compiled.cells import (
     FORBIDDEN,
     NEGLIGIBLE,
+    TIE,
     edge_cell,
     exceeds,
     labelling_score,
@@ -14,7 +15,7 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import compiled, internal, merged
 
-TIGHT = 1e-10  # relative; a bound that is this close to a score meets it
+CLOSE = 1e-10  # relative; a bound this close to a score is about to meet it
 TRAINING_SWEEPS = 20  # of message passing, for each step of training
 CERTIFYING_SWEEPS = 200  # of message passing, where an optimum is to be proven
 
@@ -26,10 +27,11 @@ class Messages(NamedTuple):
     labels: np.ndarray  # (n_labels,) the labelling of the last sweep
     belief: np.ndarray  # (largest number of values,) of one label
     chosen: np.ndarray  # (n_labels,) whether a label of the labelling has its value
+    tie: float  # relative; closer scores of labellings tie
 
 
-def message_buffers(g):
-    """Return messages that are zero."""
+def message_buffers(g, tie):
+    """Return messages that are zero; scores closer than `tie` (relative) will tie."""
     n_labels, n_edges = len(g.label), len(g.incident) // 2
     n_entries = 0
     if n_edges > 0:
@@ -40,6 +42,7 @@ def message_buffers(g):
         labels=np.zeros(n_labels, dtype=np.int64),
         belief=np.empty(g.label["n_values"].max()),
         chosen=np.zeros(n_labels, dtype=np.bool_),
+        tie=tie,
     )
 
 
@@ -87,7 +90,7 @@ def _choose(scores, g, j, messages, labels):
                 belief[a] += sent[inbox + a]
     choice = 0
     for a in range(1, label["n_values"]):
-        if exceeds(belief[a], belief[choice]):
+        if exceeds(belief[a], belief[choice], messages.tie):
             choice = a
     labels[j] = choice
     messages.chosen[j] = True
@@ -171,22 +174,21 @@ def climb(scores, g, messages, labels):
             _choose(scores, g, j, messages, labels)
             if labels[j] == before:
                 continue
-            if exceeds(belief[labels[j]], belief[before]):
+            if exceeds(belief[labels[j]], belief[before], messages.tie):
                 improved = True
             else:
                 labels[j] = before
 
 
-@compiled
-def least_slack(scores, g):
-    """Return by how much a bound of 0 may exceed a score that it meets.
+@internal
+def close_distance(scores, g):
+    """Return the distance at which a bound of 0 is close to a score.
 
-    For another bound add TIGHT times its size. With m_f the largest cell of factor f,
-    the cells of a labelling have absolute values that sum to at most
-    2 sum_f |m_f| + |score|. So the sum of |m_f| is their scale even where the score is
-    near 0. A large penalty, which no good labelling picks, does not blur the scores of
-    the others: it enters only by its rounding errors in messages. There is no absolute
-    term: scaled scores have the same proofs.
+    For another bound add CLOSE times its size. Sweeps that bring less stop, unless the
+    bound is close and may still meet the score. The scale is the sum of the largest
+    cells of the factors, so that a large penalty, which no good labelling picks, enters
+    only by its rounding errors in messages. There is no absolute term: scaled scores
+    are swept as often.
     """
     total, largest = 0.0, 0.0
     for f in range(g.factor.shape[0]):
@@ -197,60 +199,91 @@ def least_slack(scores, g):
             if scores[c] > FORBIDDEN:
                 largest = max(largest, abs(scores[c]))
         total += abs(top)
-    return TIGHT * total + NEGLIGIBLE * largest
+    return CLOSE * total + NEGLIGIBLE * largest
+
+
+@internal
+def goes_on(fall, distance, close, meet):
+    """Return whether two more sweeps pay, after two that lowered the bound by `fall`.
+
+    `distance` is how far the bound is above the score, `close` when it is close, and
+    `meet` when it meets the score.
+    """
+    if distance <= close:
+        return distance > meet and fall > 0.1 * meet
+    return fall > 10.0 * close
 
 
 @merged
-def tree_reweighted(scores, g, max_sweeps, messages, labels):
+def tree_reweighted(scores, g, max_sweeps, meet, messages, labels):
     """Write a labelling into `labels`; return its score and a bound on the best one.
 
-    Where the two agree up to rounding they are returned as equal: the labelling is
-    optimal, and sweeping stops. It also stops when a sweep in each direction hardly
-    improved the bound; then at least no change of a single label is an improvement.
-    `messages.sent` holds zeros or any earlier messages.
+    Also return whether the bound meets the score: it is close, and above the score by
+    at most `meet`. Then the labelling is optimal up to that, and sweeping stops. It
+    also stops when a sweep in each direction hardly improved the bound; then at least
+    no change of a single label is an improvement. `messages.sent` holds zeros or any
+    earlier messages.
     """
     no_drops = messages.belief[:0]
     score, bound = -np.inf, np.inf
-    before, slack = np.inf, 0.0
-    smallest_slack = least_slack(scores, g)
+    before, close = np.inf, 0.0
+    least_distance = close_distance(scores, g)
     for sweep in range(max_sweeps):
         forward = sweep % 2 == 0
         bound = min(bound, reweighted_sweep(scores, g, forward, messages, no_drops))
         value = labelling_score(scores, g, messages.labels)
-        if sweep == 0 or exceeds(value, score):
+        if sweep == 0 or exceeds(value, score, messages.tie):
             score = value
             for j in range(labels.shape[0]):
                 labels[j] = messages.labels[j]
-        slack = smallest_slack + TIGHT * abs(bound)
-        if bound - score <= slack:
-            return score, score
+        close = least_distance + CLOSE * abs(bound)
+        if bound - score <= min(meet, close):
+            return score, bound, True
         if not forward:
-            if before - bound <= 10.0 * slack:
+            if not goes_on(before - bound, bound - score, close, meet):
                 break
             before = bound
     climb(scores, g, messages, labels)
     score = labelling_score(scores, g, labels)
-    return score, score if bound - score <= slack else bound
+    return score, bound, bound - score <= min(meet, close)
+
+
+def tree_reweighted_rows(scores, g, max_sweeps, meet, labels, score, bound):
+    """Apply `tree_reweighted` to every row of scores, each from zero messages.
+
+    Bounds that meet the score become equal to it. Shape: meet (n,).
+    """
+    messages = message_buffers(g, TIE)
+    _reweighted_rows(scores, g, max_sweeps, meet, messages, labels, (score, bound))
 
 
 @compiled
-def tree_reweighted_rows(scores, g, max_sweeps, messages, labels, score, bound):
-    """Apply `tree_reweighted` to every row of scores, each from zero messages."""
+def _reweighted_rows(scores, g, max_sweeps, meet, messages, labels, results):
+    """Do the work of `tree_reweighted_rows`; `results` are scores and bounds."""
+    score, bound = results
     for i in range(scores.shape[0]):
         messages.sent[:] = 0.0
-        score[i], bound[i] = tree_reweighted(
-            scores[i], g, max_sweeps, messages, labels[i]
+        score[i], bound[i], met = tree_reweighted(
+            scores[i], g, max_sweeps, meet[i], messages, labels[i]
         )
+        if met:
+            bound[i] = score[i]
 
 
-@compiled
-def max_product_rows(scores, g, schedule, messages, fresh, labels, change):
+def max_product_rows(scores, g, schedule, labels, change):
     """Decode every row by damped max-product; change[i] is the last message change.
 
     All messages of a sweep are computed from those of the sweep before (flooding); on
-    a tree they are exact after as many undamped sweeps as its diameter. `fresh` is a
-    buffer like that of the messages.
+    a tree they are exact after as many undamped sweeps as its diameter.
     """
+    messages = message_buffers(g, TIE)
+    fresh = np.empty_like(messages.sent)
+    _max_product_rows(scores, g, schedule, messages, fresh, labels, change)
+
+
+@compiled
+def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
+    """Do the work of `max_product_rows`; `fresh` is a buffer for the new messages."""
     sent = messages.sent
     for i in range(scores.shape[0]):
         sent[:] = 0.0
@@ -271,4 +304,4 @@ def max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

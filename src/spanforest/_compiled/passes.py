@@ -66,13 +66,19 @@ def _visit_block(rows, block, problem, state, messages):
             change[r, :] = 0.0
 
 
-@compiled
-def kernel_pass(order, block, kernel, problem, state, messages, squared_norms):
+def kernel_pass(order, block_size, kernel, problem, state, messages, squared_norms):
     """Visit examples in the kernel form, a block at a time.
 
     `kernel` are `DenseRows` of kernel values. squared_norms[i] becomes <F_i, A_i> as of
     the visit.
     """
+    block = block_buffers(block_size, len(kernel.weights))
+    _kernel_pass(order, block, kernel, problem, state, messages, squared_norms)
+
+
+@compiled
+def _kernel_pass(order, block, kernel, problem, state, messages, squared_norms):
+    """Do the work of `kernel_pass`."""
     weights, rounded = kernel.weights, kernel.rounded
     n_coordinates, block_size = weights.shape[0], block.moved.shape[0]
     F, A = problem.visit.cells[SCORES], problem.visit.cells[MARGINALS]  # free now
@@ -95,11 +101,18 @@ def kernel_pass(order, block, kernel, problem, state, messages, squared_norms):
             squared_norms[i] = np.dot(F, A)
 
 
-@compiled
-def dense_pass(order, block, features, problem, state, messages):
+def dense_pass(order, block_size, features, problem, state, messages):
     """Visit examples in the linear form, `DenseRows` of features a block at a time."""
+    block = block_buffers(block_size, len(features.weights))
+    picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
+    _dense_pass(order, block, features, picked, problem, state, messages)
+
+
+@compiled
+def _dense_pass(order, block, features, picked, problem, state, messages):
+    """Do the work of `dense_pass`; `picked` has room for the features of a block."""
     X, weights, rounded = features.data, features.weights, features.rounded
-    picked, block_size = features.picked, block.moved.shape[0]
+    block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
         row_products(X, rows, rounded, block.scores)
@@ -116,7 +129,14 @@ def dense_pass(order, block, features, problem, state, messages):
                     rounded[d, s] = weights[d, s]
 
 
-@compiled
+class RowBuffers(NamedTuple):
+    """The buffers of a visit to one example, each of shape (n_coordinates,)."""
+
+    scores: np.ndarray  # coordinates of F_i
+    change: np.ndarray
+    changed: np.ndarray  # the coordinates that changed
+
+
 def sparse_pass(order, features, weights, problem, state, messages):
     """Visit examples in the linear form, `SparseRows` of features one at a time.
 
@@ -124,10 +144,18 @@ def sparse_pass(order, features, weights, problem, state, messages):
     cost grows with the non-zeros, and in the update only with the coordinates that
     moved.
     """
+    n = len(state.intercept)
+    own = RowBuffers(np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
+    _sparse_pass(order, features, weights, problem, state, messages, own)
+
+
+@compiled
+def _sparse_pass(order, features, weights, problem, state, messages, own):
+    """Do the work of `sparse_pass`; `own` are the buffers of one example."""
     data, indices, indptr = features.data, features.indices, features.indptr
     intercept, constant = state.intercept, state.constant
     n_coordinates = intercept.shape[0]
-    scores, change, changed = features.scores, features.change, features.changed
+    scores, change, changed = own.scores, own.change, own.changed
     for i in order:
         for d in range(n_coordinates):
             scores[d] = constant * intercept[d]
@@ -154,4 +182,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

@@ -38,7 +38,7 @@ class ProblemArrays(NamedTuple):
     """A training problem, and the largest number of steps of a visit.
 
     `taught` is empty if every label of every example is observed. Otherwise Y holds an
-    arbitrary code where a label is not observed.
+    arbitrary code where a label is not observed. `factor_weight` is empty if all are 1.
     """
 
     graph: FactorArrays
@@ -47,7 +47,8 @@ class ProblemArrays(NamedTuple):
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
     visit: tuple  # the buffers of a visit, see `visits.Visit`
-    C: float
+    box: np.ndarray  # (n_samples,) C times the weight of each example
+    factor_weight: np.ndarray  # (n_samples, n_factors) how often a factor counts
     max_steps: int
 
 
@@ -67,18 +68,28 @@ class DenseRows(NamedTuple):
     data: np.ndarray  # (n_samples, n_columns) features or kernel values
     weights: np.ndarray  # (n_coordinates, n_columns) in double precision
     rounded: np.ndarray  # the weights in the data's precision: a copy, or the same
-    picked: np.ndarray  # (block size, n_columns) buffer of the data's type
 
 
 class SparseRows(NamedTuple):
-    """The three arrays of a CSR matrix without duplicates, and buffers."""
+    """The three arrays of a CSR matrix without duplicates."""
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
-    scores: np.ndarray  # (n_coordinates,) as the next two
-    change: np.ndarray
-    changed: np.ndarray  # the coordinates that a visit changed
+
+
+class DecisionTrees(NamedTuple):
+    """The nodes of all trees of a forest, one tree after the other.
+
+    A leaf has feature -1, and its number stands in `left`.
+    """
+
+    feature: np.ndarray  # (n_nodes,) which feature a node looks at
+    threshold: np.ndarray  # (n_nodes,) examples up to it go left
+    left: np.ndarray  # (n_nodes,) the child to the left, or the number of a leaf
+    right: np.ndarray  # (n_nodes,) the child to the right
+    nan_left: np.ndarray  # (n_nodes,) whether examples without a value go left
+    root: np.ndarray  # (n_trees,) the first node of each tree
 
 
 class Schedule(NamedTuple):
@@ -94,6 +105,7 @@ class StoppingRule(NamedTuple):
     max_sweeps: int
     target: float  # stop when the bound is down to this score
     patience: float  # stop when two sweeps close less than this share of the gap
+    meet: float  # a bound that exceeds a score by at most this meets it
 
 
 class Subproblem(NamedTuple):
@@ -119,4 +131,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

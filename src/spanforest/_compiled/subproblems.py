@@ -13,9 +13,10 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import compiled, internal, merged
 from spanforest._compiled.messages import (
-    TIGHT,
+    CLOSE,
     climb,
-    least_slack,
+    close_distance,
+    goes_on,
     reweighted_sweep,
 )
 from spanforest._compiled.records import FactorArrays, Subproblem
@@ -244,7 +245,7 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     """Do the work of `bound_part`; `drops` is a buffer like `caps`."""
     score, bound, last = -np.inf, np.inf, np.inf
     before = np.inf
-    smallest_slack = least_slack(scores, g)
+    least_distance = close_distance(scores, g)
     caps[:] = np.inf
     n_sweeps = 0
     while n_sweeps < stop.max_sweeps:
@@ -256,15 +257,15 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
         last = latest
         bound = min(bound, latest)
         value = labelling_score(scores, g, messages.labels)
-        if n_sweeps == 1 or exceeds(value, score):
+        if n_sweeps == 1 or exceeds(value, score, messages.tie):
             score = value
             for j in range(labels.shape[0]):
                 labels[j] = messages.labels[j]
-        slack = smallest_slack + TIGHT * abs(bound)
+        close = least_distance + CLOSE * abs(bound)
         if bound <= stop.target:
             break
         if not forward:
-            if bound - score <= slack or before - bound <= 10.0 * slack:
+            if not goes_on(before - bound, bound - score, close, stop.meet):
                 break
             if before - bound <= stop.patience * (bound - max(stop.target, score)):
                 break
@@ -274,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

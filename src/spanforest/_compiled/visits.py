@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.cells import FORBIDDEN, NEGLIGIBLE, find_cells, picked_cell
+from spanforest._compiled.cells import (
+    FORBIDDEN,
+    NEGLIGIBLE,
+    TRAINING_TIE,
+    find_cells,
+    picked_cell,
+)
 from spanforest._compiled.coordinates import contract, expand
 from spanforest._compiled.decorators import inlined, internal, merged
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
@@ -25,18 +31,26 @@ REGION_FIELDS = np.dtype(
     [
         ("number", np.int64),  # region of the label, -1 where they agree
         ("rise", np.float64),  # by how much moving a unit of mass raises the score
-        ("size", np.float64),  # number of moves
+        ("size", np.float64),  # number of moves, weighted as their bends
         ("room", np.float64),  # the most mass that can move
     ]
 )
 # Mass moves between cells of a factor.
-MOVE_FIELDS = np.dtype([(name, np.int64) for name in ("source", "target", "region")])
+MOVE_FIELDS = np.dtype(
+    [
+        ("source", np.int64),
+        ("target", np.int64),
+        ("region", np.int64),
+        ("bend", np.float64),  # squared weight of the factor
+    ]
+)
 
 # Rows of `Visit.cells`. One array compiles faster than four.
 SCORES = 0  # F_i, and then loss + F_i
 MARGINALS = 1
 SHIFT = 2  # what the marginals gained
 MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
+BENDS = 3  # squared weights of the factors, in a Frank-Wolfe step
 
 
 class Visit(NamedTuple):
@@ -64,7 +78,7 @@ def visit_buffers(g):
         losing=np.zeros(n_labels, dtype=np.int64),
         region=np.empty(n_labels, REGION_FIELDS),
         move=np.empty(n_factors, MOVE_FIELDS),
-        walk=walk_buffers(g),
+        walk=walk_buffers(g, TRAINING_TIE),
     )
 
 
@@ -106,35 +120,65 @@ def _silence(i, factors, taught, values, filler):
                 values[c] = filler
 
 
+@inlined
+def _weigh(i, factors, weights, values):
+    """Multiply the cells of every factor by how often it counts for example i."""
+    for f in range(weights.shape[1]):
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            values[c] *= weights[i, f]
+
+
+@inlined
+def _pick(scores, cells):
+    """Return the sum of the scores at these cells."""
+    total = 0.0
+    for c in cells:
+        total += scores[c]
+    return total
+
+
 @merged
 def augment_with_loss(i, scores, problem, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
     A factor that it does not teach has neither score nor loss, as if it were absent.
-    There `true_cells` holds an arbitrary cell.
+    There `true_cells` holds an arbitrary cell. Score and loss of the other factors are
+    multiplied by how often they count.
     """
     factors, taught = problem.graph.factor, problem.taught
     find_cells(factors, problem.Y[i], true_cells)
     _silence(i, factors, taught, scores, 0.0)
-    true_score = 0.0
-    for c in true_cells:
-        true_score += scores[c]
+    true_score = _pick(scores, true_cells)
     add_loss(scores, factors, true_cells, problem.loss)
     _silence(i, factors, taught, scores, 0.0)
+    if problem.factor_weight.shape[0] > 0:
+        _weigh(i, factors, problem.factor_weight, scores)
+        true_score = _pick(scores, true_cells)  # the loss is 0 there
     return true_score
 
 
 @merged
-def _load_marginals(dual_row, layout, C, true_cells, marginals):
-    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros."""
-    expand(layout, dual_row, marginals)
+def _load_marginals(i, dual_row, problem, true_cells, marginals):
+    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros.
+
+    C is multiplied by the weight of the example. A is divided by those of the factors.
+    """
+    weights, factors, box = problem.factor_weight, problem.graph.factor, problem.box[i]
+    expand(problem.layout, dual_row, marginals)
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
-    for c in true_cells:
-        marginals[c] += C
     largest = 0.0
     for d in range(dual_row.shape[0]):
         largest = max(largest, abs(dual_row[d]))
+    for f in range(weights.shape[1]):
+        if weights[i, f] > 0.0:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                marginals[c] /= weights[i, f]
+                largest = max(largest, abs(marginals[c]))
+    for c in true_cells:
+        marginals[c] += box
     for c in range(marginals.shape[0]):
         if marginals[c] < EMPTY * largest:
             marginals[c] = 0.0
@@ -162,7 +206,7 @@ def _store_shift(shift, layout, dual_row, change):
 
 
 @merged
-def _find_regions(g, C, visit):
+def _find_regions(g, box, visit):
     """Find the regions in which the gaining and the losing labelling differ.
 
     Their sums are cleared. The labellings agree about a label that the example lacks:
@@ -174,7 +218,7 @@ def _find_regions(g, C, visit):
         j = roots[s]
         region = regions[j]
         region["number"] = j if gaining[j] != losing[j] else -1
-        region["rise"], region["size"], region["room"] = 0.0, 0.0, C
+        region["rise"], region["size"], region["room"] = 0.0, 0.0, box
     for e in range(branches.shape[0]):
         j = branches[e]["child"]
         region = regions[j]
@@ -184,15 +228,17 @@ def _find_regions(g, C, visit):
         region["number"] = regions[branches[e]["parent"]]["number"]
         if region["number"] < 0:
             region["number"] = j
-            region["rise"], region["size"], region["room"] = 0.0, 0.0, C
+            region["rise"], region["size"], region["room"] = 0.0, 0.0, box
 
 
 @merged
-def _find_moves(i, factors, taught, visit):
+def _find_moves(i, problem, visit):
     """List the moves from the losing to the gaining labelling; return how many.
 
     Also add up the rise and the size of each region, and find its room.
     """
+    factors, taught = problem.graph.factor, problem.taught
+    weights = problem.factor_weight
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
     gaining, losing = visit.gaining, visit.losing
     regions, moves = visit.region, visit.move
@@ -206,10 +252,12 @@ def _find_moves(i, factors, taught, visit):
             continue
         source, target = picked_cell(factor, losing), picked_cell(factor, gaining)
         move, region = moves[n_moves], regions[j]
+        weight = 1.0 if weights.shape[0] == 0 else weights[i, f]
         move["source"], move["target"], move["region"] = source, target, j
+        move["bend"] = weight * weight
         n_moves += 1
         region["rise"] += scores[target] - scores[source]
-        region["size"] += 1.0
+        region["size"] += weight * weight
         region["room"] = min(region["room"], marginals[source])
     return n_moves
 
@@ -228,8 +276,9 @@ def _make_moves(n_moves, norm, visit):
         length = room if gain >= room * bend else gain / bend
         shift[target] += length
         shift[source] -= length
-        scores[target] -= length * norm
-        scores[source] += length * norm
+        drop = length * norm * move["bend"]
+        scores[target] -= drop
+        scores[source] += drop
         marginals[target] += length
         marginals[source] -= length
         if marginals[source] < EMPTY * length:
@@ -250,7 +299,7 @@ def _pairwise_steps(i, norm, problem, visit):
     cell with little mass holds up its own region only. Scores, marginals and their
     shift are updated.
     """
-    g, cells, taught = problem.graph, visit.cells, problem.taught
+    g, cells = problem.graph, visit.cells
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
     cells[SHIFT, :] = 0.0
     first_top, first_rise, moved = 0.0, 0.0, False
@@ -263,8 +312,8 @@ def _pairwise_steps(i, norm, problem, visit):
             first_top, first_rise = top, rise
         if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
             break
-        _find_regions(g, problem.C, visit)
-        _make_moves(_find_moves(i, g.factor, taught, visit), norm, visit)
+        _find_regions(g, problem.box[i], visit)
+        _make_moves(_find_moves(i, problem, visit), norm, visit)
         moved = True
     return first_top, moved
 
@@ -278,19 +327,27 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     one. The gap uses the bound, so it is not too small where a labelling is not
     optimal.
     """
-    g, C, taught = problem.graph, problem.C, problem.taught
+    g, C, taught = problem.graph, problem.box[i], problem.taught
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
-    shift, labels, cells = visit.cells[SHIFT], visit.gaining, visit.step_cells
+    shift, bends = visit.cells[SHIFT], visit.cells[BENDS]
+    labels, cells = visit.gaining, visit.step_cells
+    bends[:] = 1.0
+    _weigh(i, g.factor, problem.factor_weight, bends)
+    _weigh(i, g.factor, problem.factor_weight, bends)
     first_bound, first_rise, moved = 0.0, 0.0, False
     messages.sent[:] = 0.0
     for c in range(shift.shape[0]):  # the marginals before, until the last loop
         shift[c] = marginals[c]
     for step in range(problem.max_steps):
-        top, bound = tree_reweighted(scores, g, TRAINING_SWEEPS, messages, labels)
+        top, bound, met = tree_reweighted(
+            scores, g, TRAINING_SWEEPS, np.inf, messages, labels
+        )
+        if met:
+            bound = top
         held, squares = 0.0, 0.0
         for c in range(scores.shape[0]):
             held += scores[c] * marginals[c]
-            squares += marginals[c] * marginals[c]
+            squares += marginals[c] * marginals[c] * bends[c]
         rise = C * top - held
         if step == 0:
             first_bound, first_rise = bound, rise
@@ -303,15 +360,15 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
                 cells[n_taught] = cells[f]
                 n_taught += 1
         for c in cells[:n_taught]:
-            squares += C * (C - 2.0 * marginals[c])
+            squares += C * (C - 2.0 * marginals[c]) * bends[c]
         bend = norm * squares
         length = 1.0 if rise >= bend else rise / bend
         moved = True
         for c in range(scores.shape[0]):
-            scores[c] += length * norm * marginals[c]
+            scores[c] += length * norm * marginals[c] * bends[c]
             marginals[c] *= 1.0 - length
         for c in cells[:n_taught]:
-            scores[c] -= length * norm * C
+            scores[c] -= length * norm * C * bends[c]
             marginals[c] += length * C
     for c in range(shift.shape[0]):
         shift[c] = marginals[c] - shift[c]
@@ -327,22 +384,24 @@ def visit_example(i, norm, problem, state, messages, change):
     before the visit. `change` becomes the change of the row; if there is none, it is
     left as it was. The scores are overwritten.
     """
-    visit, layout, C = problem.visit, problem.layout, problem.C
-    factors, taught = problem.graph.factor, problem.taught
+    visit, factors, taught = problem.visit, problem.graph.factor, problem.taught
     dual_row, true_cells = state.dual_coef[i], visit.true_cells
     marginals = visit.cells[MARGINALS]
     true_score = augment_with_loss(i, visit.cells[SCORES], problem, true_cells)
-    _load_marginals(dual_row, layout, C, true_cells, marginals)
+    _load_marginals(i, dual_row, problem, true_cells, marginals)
     if messages is None:
-        _silence(i, factors, taught, marginals, C)  # any cell may be picked there
+        # any cell may be picked there
+        _silence(i, factors, taught, marginals, problem.box[i])
         top, moved = _pairwise_steps(i, norm, problem, visit)
     else:
         _silence(i, factors, taught, marginals, 0.0)
         top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
     state.hinge[i] = max(top - true_score, 0.0)
     if moved:
-        _store_shift(visit.cells[SHIFT], layout, dual_row, change)
+        shift = visit.cells[SHIFT]
+        _weigh(i, factors, problem.factor_weight, shift)
+        _store_shift(shift, problem.layout, dual_row, change)
     return moved
 
 
-# stamp: 340bb1733f97066f
+# stamp: 0f4b7252c4263dc6

@@ -41,8 +41,12 @@ PHRASES = (
     Phrase("Pass max_memory=", "Use --max-memory "),
     Phrase(r"drop=(\['.+?'\])", _drop_option),
     Phrase(
-        "Raise max_iter or tol, lower C,.*",
-        "Raise --max-iter or --tol, lower --C, or scale the data: --scale unit.",
+        "Raise max_iter or tol, or lower C.*",
+        "Raise --max-iter or --tol, or lower --C. If features are not scaled yet, use "
+        "--scale auto.",
+    ),
+    Phrase(
+        r"Pass X\.toarray\(\), or replace the NaN\.", "Fill them in: --missing mean."
     ),
     Phrase("(^|(?<=: ))Value error, ", ""),  # some versions of Typer add it
 )

@@ -32,7 +32,7 @@ class Request(NamedTuple):
     data: str  # a file, or the name of a data set
     labels: str | None = None
     drop: str | None = None
-    format: Format | None = None
+    format: Format | None = None  # after `_find`, None: a data set with a name
     data_home: Path | None = None
     delimiter: str | None = None
     decimal: str | None = None
@@ -62,26 +62,15 @@ class Request(NamedTuple):
         """The columns to leave out."""
         return _names(self.drop or "")
 
-
-def _names(text: str) -> list[str]:
-    """Split a list of names at its commas; a name with a comma is in quotes."""
-    names = next(csv.reader([text], skipinitialspace=True), [])
-    return [name.strip() for name in names if name.strip()]
-
-
-class Source(NamedTuple):
-    """Where the data are; a data set with a name has no file."""
-
-    name: str  # as the user wrote it
-    path: Path | None = None
-    format: Format | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path("/dev/stdin" if self.data == "-" else self.data)
 
     @property
     def knows_its_columns(self) -> bool:
-        """Whether it says itself what its labels and features are."""
-        return self.path is None or self.format in (Format.libsvm, Format.npz)
+        """Whether the data say themselves what their labels and features are."""
+        return self.format in (None, Format.libsvm, Format.npz)
 
     def row(self, i: int) -> str:
         """Return where an example stands, with its line if there is one."""
@@ -89,13 +78,19 @@ class Source(NamedTuple):
         from spanforest.datasets._text_files import line_of_example
 
         line = None
-        if self.path is not None and self.format in _TEXT_TABLES:
+        if self.format in _TEXT_TABLES:
             options = CsvOptions(self.delimiter, encoding=self.encoding)
             line = line_of_row(self.path, i, options)
-        elif self.path is not None and self.format in (Format.arff, Format.libsvm):
+        elif self.format in (Format.arff, Format.libsvm):
             end = "@data" if self.format is Format.arff else ""
             line = line_of_example(self.path, i, end)
         return f"row {i + 1}" + (f" (line {line})" if line else "")
+
+
+def _names(text: str) -> list[str]:
+    """Split a list of names at its commas; a name with a comma is in quotes."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in names if name.strip()]
 
 
 def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Dataset":
@@ -103,28 +98,30 @@ def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Datase
 
     Missing features are refused unless `fills_gaps`, that is, they are filled later.
     """
-    source = _find(request)
-    dataset = _read_training_file(request, source)
+    request = _find(request)
+    dataset = _read_training_file(request)
     if dataset.X is not None and not dataset.n_features:
-        raise ValueError(f"no column of {source.name} is left for the features.")
-    advice = "use --missing mean, or leave such columns out with --drop"
-    _check_numbers(dataset, source, fills_gaps, advice)
+        raise ValueError(f"no column of {request.data} is left for the features.")
+    advice = (
+        "use --missing mean or --kernel forest, or leave such columns out with --drop"
+    )
+    _check_numbers(dataset, request, fills_gaps, advice)
     if len(dataset.label_names) != dataset.n_labels:
         dataset = replace(dataset, label_names=numbered_labels(dataset.n_labels))
     return dataset
 
 
-def _read_training_file(request: Request, source: Source) -> "Dataset":
+def _read_training_file(request: Request) -> "Dataset":
     from spanforest.datasets import load_arff, load_dataset, load_libsvm, load_npz
 
-    path, labels = source.path, request.label_columns
-    if path is None:
+    path, labels = request.path, request.label_columns
+    if request.format is None:
         return load_dataset(request.data, request.data_home)
-    if source.format is Format.libsvm:
+    if request.format is Format.libsvm:
         return load_libsvm(path, max_memory=request.max_memory)
-    if source.format is Format.npz:
+    if request.format is Format.npz:
         return load_npz(path, max_memory=request.max_memory)
-    if source.format is Format.arff:
+    if request.format is Format.arff:
         return load_arff(path, labels, drop=request.dropped, **_arff_options(request))
     if labels is None:
         raise bad_option(
@@ -132,7 +129,7 @@ def _read_training_file(request: Request, source: Source) -> "Dataset":
             "as --labels happy,sad, or first:N or last:N.",
             "--labels",
         )
-    return _read_table(request, source, labels, drop=request.dropped)
+    return _read_table(request, labels, drop=request.dropped)
 
 
 def read_for_model(
@@ -144,68 +141,68 @@ def read_for_model(
     """
     from spanforest.datasets import load_dataset, load_npz
 
-    source = _find(request)
-    if source.path is None:
+    request = _find(request)
+    if request.format is None:
         dataset = load_dataset(request.data, request.data_home)
-    elif source.format is Format.libsvm:
-        dataset = _read_libsvm(request, source.path, model, with_labels)
-    elif source.format is Format.npz:
+    elif request.format is Format.libsvm:
+        dataset = _read_libsvm(request, model, with_labels)
+    elif request.format is Format.npz:
         dataset = load_npz(
-            source.path, is_complete=False, max_memory=request.max_memory
+            request.path, is_complete=False, max_memory=request.max_memory
         )
     else:
-        dataset = _read_columns(request, source, model, with_labels)
+        dataset = _read_columns(request, model, with_labels)
     if with_labels:
-        _check_labels(dataset, source, model.label_names)
-    dataset = model.align(dataset, source.name, with_labels=with_labels)
+        _check_labels(dataset, request, model.label_names)
+    dataset = model.align(dataset, request.data, with_labels=with_labels)
     advice = "or train the model with --missing mean"
-    _check_numbers(dataset, source, model.fills_gaps, advice)
+    _check_numbers(dataset, request, model.fills_gaps, advice)
     return dataset
 
 
-def _find(request: Request) -> Source:
-    """Find the data, and refuse options that do not suit them."""
+def _find(request: Request) -> Request:
+    """Find the data and their format, and refuse options that do not suit them."""
     from spanforest.datasets import list_datasets
 
-    path = Path("/dev/stdin" if request.data == "-" else request.data)
+    path = request.path
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; DATA must be a file.")
     if path.exists():
         format = request.format or _format_of(path)
         delimiter = request.delimiter or ("\t" if format is Format.tsv else None)
-        source = Source(request.data, path, format, delimiter, request.encoding)
-        if is_stream(path) and source.format not in _TEXT_TABLES:
+        request = request._replace(format=format, delimiter=delimiter)
+        if is_stream(path) and format not in _TEXT_TABLES:
             raise bad_option(
                 f"only {' and '.join(_TEXT_TABLES)} can be read from a pipe; got "
-                f"{source.format}. Write it to a file first.",
+                f"{format}. Write it to a file first.",
                 "--format",
             )
     elif request.data.lower().replace("-", "_") in [d.name for d in list_datasets()]:
-        source = Source(request.data)
+        request = request._replace(format=None)
     else:
         raise FileNotFoundError(
             f"there is no file {path}, and no data set of that name. 'spanforest "
             "datasets' lists the names; their files are searched in --data-home or "
             "the environment variable SPANFOREST_DATA."
         )
-    _check_options(request, source)
-    return source
+    _check_options(request)
+    return request
 
 
-def _check_options(request: Request, source: Source) -> None:
+def _check_options(request: Request) -> None:
     """Refuse options that do not suit the data."""
-    kind = f"an {source.format} file" if source.path else "a data set with a name"
-    if source.knows_its_columns:
+    kind = f"an {request.format} file" if request.format else "a data set with a name"
+    if request.knows_its_columns:
         for option, value in (("--labels", request.labels), ("--drop", request.drop)):
             if value is not None:
                 raise bad_option(
                     f"{kind} says itself what its labels and features are.", option
                 )
-    is_text = source.path is not None and source.format in _TEXT_TABLES
+    is_text = request.format in _TEXT_TABLES
     for option, value, suits in (
         ("--delimiter", request.delimiter, is_text),
         ("--decimal", request.decimal, is_text),
-        ("--encoding", request.encoding, is_text or source.format is Format.arff),
+        ("--encoding", request.encoding, is_text or request.format is Format.arff),
     ):
         if value is not None and not suits:
             raise bad_option(f"{kind} has no {option.removeprefix('--')}.", option)
@@ -230,41 +227,36 @@ def _arff_options(request: Request) -> dict[str, Any]:
     return {"encoding": request.encoding or "utf-8", "max_memory": request.max_memory}
 
 
-def _read_table(
-    request: Request, source: Source, labels: Any, **options: Any
-) -> "Dataset":
+def _read_table(request: Request, labels: Any, **options: Any) -> "Dataset":
     from spanforest.datasets import load_csv, load_parquet
 
-    path = source.path
-    assert path is not None  # data sets with a name are no tables
     options["max_memory"] = request.max_memory
     if isinstance(labels, Path):
         raise bad_option("an XML file names the labels of ARFF files only.", "--labels")
-    if source.format not in _TEXT_TABLES:
-        return load_parquet(path, labels, **options)
+    if request.format not in _TEXT_TABLES:
+        return load_parquet(request.path, labels, **options)
     return load_csv(
-        path,
+        request.path,
         labels,
-        delimiter=source.delimiter,
+        delimiter=request.delimiter,
         decimal=request.decimal,
-        encoding=source.encoding,
+        encoding=request.encoding,
         **options,
     )
 
 
 def _read_columns(
-    request: Request, source: Source, model: "TrainedModel", with_labels: bool
+    request: Request, model: "TrainedModel", with_labels: bool
 ) -> "Dataset":
     """Read a file with named columns; from a table only those that the model needs."""
     from spanforest.datasets import load_arff
     from spanforest.datasets._arff_format import read_attributes
 
-    path, labels = source.path, request.label_columns
-    assert path is not None  # data sets with a name know their columns
-    if source.format is not Format.arff:
+    path, labels = request.path, request.label_columns
+    if request.format is not Format.arff:
         if labels is None:
             labels = list(model.label_names) if with_labels else []
-        return _read_table(request, source, labels, features=model.feature_names)
+        return _read_table(request, labels, features=model.feature_names)
     options = _arff_options(request)
     attributes = read_attributes(path, **options)
     names = [attribute.name for attribute in attributes]
@@ -278,7 +270,7 @@ def _read_columns(
 
 
 def _read_libsvm(
-    request: Request, path: Path, model: "TrainedModel", with_labels: bool
+    request: Request, model: "TrainedModel", with_labels: bool
 ) -> "Dataset":
     """Read a file whose features and labels are numbers.
 
@@ -287,7 +279,7 @@ def _read_libsvm(
     """
     from spanforest.datasets import load_libsvm
 
-    load = partial(load_libsvm, path, max_memory=request.max_memory)
+    load = partial(load_libsvm, request.path, max_memory=request.max_memory)
     are_numbers = all(name.isdigit() for name in model.label_names)
     label_names = model.label_names if with_labels and are_numbers else None
     n_features = model.n_features
@@ -303,14 +295,15 @@ def _read_libsvm(
             f"as {last}:0. "
         )
         raise ValueError(
-            f"the model has {n_features} features, and {path} {dataset.n_features}, "
-            "numbered and without names, so it is not clear which are which. "
+            f"the model has {n_features} features, and {request.path} "
+            f"{dataset.n_features}, numbered and without names, so it is not clear "
+            "which are which. "
             f"{advice if dataset.n_features < n_features else ''}"
         )
     return replace(dataset, feature_names=())
 
 
-def _check_labels(dataset: "Dataset", source: Source, wanted: Sequence[str]) -> None:
+def _check_labels(dataset: "Dataset", request: Request, wanted: Sequence[str]) -> None:
     """Refuse missing labels; if labels have names, only those that are wanted count."""
     names = dataset.label_names
     missing = dataset.missing_labels
@@ -322,14 +315,14 @@ def _check_labels(dataset: "Dataset", source: Source, wanted: Sequence[str]) -> 
     which = repr(names[j]) if len(names) == dataset.n_labels else f"column {j + 1}"
     n_rows = int(missing.any(axis=1).sum())
     raise ValueError(
-        f"{source.name}: the measures need all labels of an example, and {n_rows} of "
+        f"{request.data}: the measures need all labels of an example, and {n_rows} of "
         f"{dataset.n_samples} examples lack some, the first: {which} of "
-        f"{source.row(i)}. Remove such rows."
+        f"{request.row(i)}. Remove such rows."
     )
 
 
 def _check_numbers(
-    dataset: "Dataset", source: Source, fills_gaps: bool, advice: str
+    dataset: "Dataset", request: Request, fills_gaps: bool, advice: str
 ) -> None:
     """Refuse infinite features, and missing ones unless they will be filled."""
     import numpy as np
@@ -347,7 +340,7 @@ def _check_numbers(
     i, j = min(cells)
     names = dataset.feature_names
     column = repr(names[j]) if len(names) else f"column {j + 1}"
-    raise ValueError(f"{source.name}: {number}{column} of {source.row(i)}. {advice}.")
+    raise ValueError(f"{request.data}: {number}{column} of {request.row(i)}. {advice}.")
 
 
 def _cells(X: Any, is_wanted: Callable[[Any], Any]) -> list[tuple[int, int]]:

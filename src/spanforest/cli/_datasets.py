@@ -1,6 +1,6 @@
 """The command ``spanforest datasets``."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +16,7 @@ EXAMPLE = "spanforest datasets circle10"
 def datasets(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME", help="A data set to show in detail.", show_default=False
-        ),
+        typer.Argument(metavar="NAME", help="A data set to show in detail."),
     ] = None,
     data_home: DataHomeOption = None,
     json: JsonOption = False,
@@ -54,21 +52,14 @@ def _row(known: "KnownDataset") -> tuple[str, ...]:
 
 
 def _show(dataset: "Dataset", as_json: bool) -> None:
-    facts: dict[str, Any] = {
-        "name": dataset.name,
-        "n_samples": dataset.n_samples,
-        "n_features": dataset.n_features,
-        "n_labels": dataset.n_labels,
-        "cardinality": dataset.cardinality,
-        "density": dataset.density,
-        "note": dataset.note,
-    }
+    sizes = ("n_samples", "n_features", "n_labels", "cardinality", "density")
     names = dataset.label_names or tuple(map(str, range(dataset.n_labels)))
     counts = dataset.is_on.sum(axis=0).tolist()
     if as_json:
         labels = [
             {"name": n, "n_positive": c} for n, c in zip(names, counts, strict=True)
         ]
+        facts = {key: getattr(dataset, key) for key in ("name", *sizes, "note")}
         print_json({**facts, "labels": labels})
         return
     inputs = f"{dataset.n_features} features" if dataset.n_features else "kernel matrix"

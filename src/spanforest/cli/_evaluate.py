@@ -1,51 +1,38 @@
 """The command ``spanforest evaluate``."""
 
-from collections.abc import Sequence
+from itertools import compress
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spanforest._wording import count
+from spanforest.cli import _options as options
 from spanforest.cli._data import Request, read_for_model
-from spanforest.cli._options import (
-    DataArgument,
-    DataHomeOption,
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    JsonOption,
-    LabelsOption,
-    MaxMemoryOption,
-    ModelArgument,
-    OtherAggregationOption,
-)
 from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
     from spanforest.datasets import Dataset
-    from spanforest.diagnostics import Positives
 
 EXAMPLE = "spanforest evaluate songs.spanforest test_songs.csv --per-label"
 
 
 def evaluate(
-    model: ModelArgument,
-    data: DataArgument,
-    labels: LabelsOption = None,
+    model: options.ModelArgument,
+    data: options.DataArgument,
+    labels: options.LabelsOption = None,
     per_label: Annotated[
         bool, typer.Option("--per-label", help="Also show measures of every label.")
     ] = False,
-    aggregation: OtherAggregationOption = None,
-    format: FormatOption = None,
-    data_home: DataHomeOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    max_memory: MaxMemoryOption = None,
-    json: JsonOption = False,
+    aggregation: options.OtherAggregationOption = None,
+    format: options.FormatOption = None,
+    data_home: options.DataHomeOption = None,
+    delimiter: options.DelimiterOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
+    max_memory: options.MaxMemoryOption = None,
+    json: options.JsonOption = False,
 ) -> None:
     """Compare predictions with true labels.
 
@@ -80,72 +67,44 @@ def evaluate(
 
 
 def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
-    """Return the measures of all labels together and of every label."""
-    from spanforest.metrics import (
-        microlabel_accuracy,
-        microlabel_f1,
-        multilabel_accuracy,
-    )
+    """Return the measures of all labels together and of every label.
 
-    truth, predicted = dataset.Y, trained.predict(dataset)
-    two_valued, positive = _positives(truth, predicted, trained.classes)
-    right = (truth == predicted).mean(axis=0)
-    single = _label_measures(trained.label_names, right.tolist())
-    _add_measures(
-        [m for m, two in zip(single, two_valued, strict=True) if two], positive
-    )
-    return {
-        "n_samples": dataset.n_samples,
-        "n_labels": dataset.n_labels,
-        "microlabel_accuracy": microlabel_accuracy(truth, predicted),
-        "multilabel_accuracy": multilabel_accuracy(truth, predicted),
-        "microlabel_f1": microlabel_f1(*positive) if all(two_valued) else None,
-        "labels": single,
-    }
-
-
-def _positives(
-    truth: Any, predicted: Any, classes: Sequence[Any]
-) -> "tuple[list[bool], Positives]":
-    """Return which labels have at most two values, and where those labels are on."""
+    Only accuracies are known of labels with more than two values.
+    """
+    from spanforest import metrics
     from spanforest.diagnostics import Positives
 
-    values = [set(known.tolist()) for known in classes]
-    two_valued = [
+    truth, predicted = dataset.Y, trained.predict(dataset)
+    values = [set(known.tolist()) for known in trained.classes]
+    is_binary = [
         len(known | set(column.tolist())) <= 2
         for known, column in zip(values, truth.T, strict=True)
     ]
-    known = [known for known, two in zip(values, two_valued, strict=True) if two]
-    return two_valued, Positives.of(
-        truth[:, two_valued], predicted[:, two_valued], known
+    positive = Positives.of(
+        truth[:, is_binary], predicted[:, is_binary], [*compress(values, is_binary)]
     )
-
-
-def _label_measures(
-    names: Sequence[str], accuracy: Sequence[float]
-) -> list[dict[str, Any]]:
-    """Return a record per label with its accuracy; other measures are None."""
-    return [
-        {
-            "name": name,
-            "n_true": None,
-            "n_predicted": None,
-            "accuracy": share,
-            **dict.fromkeys(("precision", "recall", "f1")),
-        }
-        for name, share in zip(names, accuracy, strict=True)
+    right = (truth == predicted).mean(axis=0).tolist()
+    unknown = dict.fromkeys(("n_true", "n_predicted"))
+    shares = dict.fromkeys(("precision", "recall", "f1"))
+    single: list[dict[str, Any]] = [
+        {"name": name, **unknown, "accuracy": share, **shares}
+        for name, share in zip(trained.label_names, right, strict=True)
     ]
-
-
-def _add_measures(labels: list[dict[str, Any]], positive: "Positives") -> None:
-    """Fill in the measures of labels with two values; an undefined one stays None."""
-    measures = positive.measures()
-    for j, label in enumerate(labels):
+    measures = positive.measures()._asdict()
+    for j, label in enumerate(compress(single, is_binary)):
         label["n_true"] = int(positive.truth[:, j].sum())
         label["n_predicted"] = int(positive.predicted[:, j].sum())
-        for name in ("precision", "recall", "f1"):
-            share = float(getattr(measures, name)[j])
-            label[name] = None if isnan(share) else share
+        for name in shares:
+            share = float(measures[name][j])
+            label[name] = None if isnan(share) else share  # not defined
+    return {
+        "n_samples": dataset.n_samples,
+        "n_labels": dataset.n_labels,
+        "microlabel_accuracy": metrics.microlabel_accuracy(truth, predicted),
+        "multilabel_accuracy": metrics.multilabel_accuracy(truth, predicted),
+        "microlabel_f1": metrics.microlabel_f1(*positive) if all(is_binary) else None,
+        "labels": single,
+    }
 
 
 def _print_labels(labels: list[dict[str, Any]]) -> None:

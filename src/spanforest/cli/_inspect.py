@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest._wording import count
+from spanforest.cli import _options as options
 from spanforest.cli._data import Request, read_for_model
-from spanforest.cli._options import (
-    DataHomeOption,
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    JsonOption,
-    MaxMemoryOption,
-    ModelArgument,
-)
 from spanforest.cli._output import echo, percent, print_json, print_table
 
 if TYPE_CHECKING:
@@ -25,7 +17,7 @@ EXAMPLE = "spanforest inspect songs.spanforest --couplings 3"
 
 
 def inspect(
-    model: ModelArgument,
+    model: options.ModelArgument,
     couplings: Annotated[
         int, typer.Option(min=0, help="How many pairs of labels to show.")
     ] = 10,
@@ -35,15 +27,14 @@ def inspect(
             metavar="DATA",
             help="Examples to average the couplings over. By default the training "
             "examples.",
-            show_default=False,
         ),
     ] = None,
-    data_home: DataHomeOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    max_memory: MaxMemoryOption = None,
-    json: JsonOption = False,
+    data_home: options.DataHomeOption = None,
+    delimiter: options.DelimiterOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
+    max_memory: options.MaxMemoryOption = None,
+    json: options.JsonOption = False,
 ) -> None:
     """Show what a model file holds.
 
@@ -97,6 +88,7 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
             name: value if isinstance(value, str | int | float | None) else repr(value)
             for name, value in classifier.get_params(deep=False).items()
         },
+        "kernel": _name(classifier.kernel_),
         "n_features": trained.n_features,
         "n_labels": len(trained.classes),
         "labels": [
@@ -122,6 +114,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("model", " > ".join(facts["steps"] or [facts["model"]])),
         ("saved with", versions),
         ("parameters", ", ".join(f"{k}={v}" for k, v in shown.items())),
+        ("kernel", facts["kernel"]),
         ("features", str(facts["n_features"])),
         ("labels", f"{facts['n_labels']}: {_label_list(facts['labels'])}"),
         ("graphs", f"{facts['n_graphs']}, with {n_edges} together"),
@@ -132,6 +125,10 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("passes", f"{min(passes)} to {max(passes)} over the data"),
     ]
+
+
+def _name(kernel: Any) -> str:
+    return kernel if isinstance(kernel, str) else repr(kernel)
 
 
 def _label_list(labels: list[dict[str, Any]]) -> str:

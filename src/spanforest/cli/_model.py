@@ -3,9 +3,8 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,9 +91,11 @@ class TrainedModel:
 
     @property
     def fills_gaps(self) -> bool:
-        """Whether missing features are filled before they reach the classifier."""
+        """Whether missing features are filled, or accepted by the classifier."""
         steps = getattr(self.estimator, "steps", [])
-        return any(isinstance(step, SimpleImputer) for _, step in steps)
+        return self.classifier._input.accepts_nan or any(
+            isinstance(step, SimpleImputer) for _, step in steps
+        )
 
     @property
     def is_dense(self) -> bool:
@@ -212,7 +213,7 @@ class TrainedModel:
         in_model, in_data = set(known), set(present)
         missing = [name for name in known if name not in in_data]
         extra = [name for name in present if name not in in_model]
-        if missing and _kind(known) is _kind(present) is not Names.none:
+        if missing and _kind(known) == _kind(present) != "none":
             raise ValueError(
                 f"{source}: its labels are not those of the model; missing: "
                 f"{listed(missing)}; not in the model: {listed(extra) or 'none'}. "
@@ -222,7 +223,7 @@ class TrainedModel:
             raise ValueError(
                 f"{source}: the model has {len(known)} labels; found {Y.shape[1]}."
             )
-        if missing and {_kind(known), _kind(present)} == {Names.none, Names.words}:
+        if missing and {_kind(known), _kind(present)} == {"none", "words"}:
             warnings.warn(
                 f"{source}: labels are matched with those of the model by position, "
                 "since one side does not name them.",
@@ -289,19 +290,14 @@ def _has_numbers(X: Any, j: int) -> bool:
     return not np.isnan(column).all()
 
 
-class Names(Enum):
-    """Kinds of names of labels."""
+def _kind(names: Sequence[str]) -> Literal["none", "numbers", "words"]:
+    """Tell what the names of labels are; `read_training_data` makes up those of none.
 
-    none = "no names: made up by read_training_data"
-    numbers = "numbers, as in LIBSVM files"
-    words = "words"
-
-
-def _kind(names: Sequence[str]) -> Names:
+    LIBSVM files have numbers.
+    """
     if tuple(names) == numbered_labels(len(names)):
-        return Names.none
-    is_number = all(name.isdigit() for name in names)
-    return Names.numbers if is_number else Names.words
+        return "none"
+    return "numbers" if all(name.isdigit() for name in names) else "words"
 
 
 def _with_values(
@@ -316,8 +312,8 @@ def _with_values(
         return Y
     columns = []
     for column, text, name in zip(Y.T, is_text, names, strict=True):
-        if not text and any(isinstance(value, str) for value in column):
-            example = next(value for value in column if isinstance(value, str))
+        example = next((value for value in column if isinstance(value, str)), None)
+        if not text and example is not None:
             raise ValueError(
                 f"{source}: the values of the label {name!r} were numbers in training; "
                 f"found {example!r}."

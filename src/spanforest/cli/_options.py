@@ -39,16 +39,11 @@ DataArgument = Annotated[
         metavar="DATA",
         help="A file (ARFF, CSV, TSV, Parquet, LIBSVM, npz), - for the standard input "
         "(CSV and TSV), or the name of a data set that 'spanforest datasets' lists.",
-        show_default=False,
     ),
 ]
 ModelArgument = Annotated[
     Path,
-    typer.Argument(
-        metavar="MODEL",
-        help="A file written by 'spanforest train'.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="MODEL", help="A file written by 'spanforest train'."),
 ]
 LabelsOption = Annotated[
     str | None,
@@ -58,7 +53,6 @@ LabelsOption = Annotated[
         "last:N. For ARFF also a Mulan XML file; the default is NAME.xml next to the "
         "file, or MEKA's -C. LIBSVM and npz files say themselves what their labels "
         "are.",
-        show_default=False,
     ),
 ]
 DropOption = Annotated[
@@ -66,15 +60,13 @@ DropOption = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Columns to leave out, such as identifiers; separated by commas.",
-        show_default=False,
     ),
 ]
 FormatOption = Annotated[
     Format | None,
     typer.Option(
         help="Format of DATA, if its name does not tell; csv or tsv for the standard "
-        "input (-).",
-        show_default=False,
+        "input (-)."
     ),
 ]
 
@@ -114,15 +106,13 @@ DelimiterOption = Annotated[
         callback=_one_character,
         help="The character between two values of a CSV file, or tab. By default what "
         "the first rows show: a comma, semicolon, tab or bar.",
-        show_default=False,
     ),
 ]
 DecimalOption = Annotated[
     Decimal | None,
     typer.Option(
         help="The decimal mark of a CSV file. By default a comma if numbers are "
-        "written with commas and none with a point.",
-        show_default=False,
+        "written with commas and none with a point."
     ),
 ]
 EncodingOption = Annotated[
@@ -131,7 +121,6 @@ EncodingOption = Annotated[
         metavar="NAME",
         help="The encoding of a CSV or ARFF file, such as latin-1. The default is "
         "utf-8.",
-        show_default=False,
     ),
 ]
 MaxMemoryOption = Annotated[
@@ -141,7 +130,6 @@ MaxMemoryOption = Annotated[
         metavar="SIZE",
         help="The most memory that the contents of DATA may take, such as 8GB. The "
         "default is 2 GiB, or a quarter of the machine's memory if that is less.",
-        show_default=False,
     ),
 ]
 DataHomeOption = Annotated[
@@ -150,15 +138,13 @@ DataHomeOption = Annotated[
         metavar="DIR",
         help="The folder of the data sets that have names. The default is the "
         "environment variable SPANFOREST_DATA.",
-        show_default=False,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 OtherAggregationOption = Annotated[
     Aggregation | None,
     typer.Option(
-        help="How to combine the members. By default as the model was trained.",
-        show_default=False,
+        help="How to combine the members. By default as the model was trained."
     ),
 ]
 

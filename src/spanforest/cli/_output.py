@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -115,10 +115,10 @@ def say(text: str, speaker: str = "spanforest") -> None:
 
 
 @contextmanager
-def if_stopped(text: str) -> Iterator[None]:
-    """Print a message if Ctrl-C stops the work inside."""
+def if_stopped(text: str | Callable[[], str]) -> Iterator[None]:
+    """Print a message if Ctrl-C stops the work inside; a function makes it then."""
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped; {text}")
+        say(f"stopped; {text if isinstance(text, str) else text()}")
         raise

@@ -9,20 +9,8 @@ import typer
 
 from spanforest._whole_files import check_target, is_stream, whole_file
 from spanforest._wording import count
+from spanforest.cli import _options as options
 from spanforest.cli._data import Request, read_for_model
-from spanforest.cli._options import (
-    DataArgument,
-    DataHomeOption,
-    DecimalOption,
-    DelimiterOption,
-    EncodingOption,
-    FormatOption,
-    LabelsOption,
-    MaxMemoryOption,
-    ModelArgument,
-    OtherAggregationOption,
-    bad_option,
-)
 from spanforest.cli._output import echo, if_stopped, say
 
 EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
@@ -31,8 +19,8 @@ _SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".npz")
 
 
 def predict(
-    model: ModelArgument,
-    data: DataArgument,
+    model: options.ModelArgument,
+    data: options.DataArgument,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -42,7 +30,6 @@ def predict(
             help="The file to write; its ending tells the format: "
             f"{', '.join(_SUFFIXES)}. By default, or for -, CSV is written to the "
             "standard output.",
-            show_default=False,
         ),
     ] = None,
     scores: Annotated[
@@ -53,14 +40,14 @@ def predict(
             "named 'LABEL score'.",
         ),
     ] = False,
-    aggregation: OtherAggregationOption = None,
-    labels: LabelsOption = None,
-    format: FormatOption = None,
-    data_home: DataHomeOption = None,
-    delimiter: DelimiterOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    max_memory: MaxMemoryOption = None,
+    aggregation: options.OtherAggregationOption = None,
+    labels: options.LabelsOption = None,
+    format: options.FormatOption = None,
+    data_home: options.DataHomeOption = None,
+    delimiter: options.DelimiterOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
+    max_memory: options.MaxMemoryOption = None,
 ) -> None:
     """Predict the labels of examples.
 
@@ -74,7 +61,7 @@ def predict(
     if target is not None:
         check_target(target, model, data)
         if not target.name.lower().endswith(_SUFFIXES) and target.suffix:
-            raise bad_option(
+            raise options.bad_option(
                 f"the name must end in one of {', '.join(_SUFFIXES)}; got {target}.",
                 "--output",
             )

@@ -1,46 +1,17 @@
-"""Preparing the features before training: the first steps of a pipeline."""
+"""Preparing the features before training: the first steps of a pipeline.
+
+The classifier scales the features itself.
+"""
 
 from typing import TYPE_CHECKING, Any
 
-from spanforest.cli._options import bad_option
-from spanforest.cli._train_options import Missing, Scale
+from spanforest.cli._train_options import Missing
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
-# The scaling that suits each kernel. Training with the linear kernel takes hundreds of
-# passes on features of any size, and twenty on examples of unit length.
-_DEFAULT_SCALES = {
-    "linear": Scale.unit,
-    "rbf": Scale.standard,
-    "poly": Scale.standard,
-    "cosine": Scale.standard,
-    "tanimoto": Scale.none,
-    "precomputed": Scale.none,
-}
 
-
-def choose_scale(dataset: "Dataset", scale: Scale | None, kernel: str) -> Scale:
-    """Return `scale` or, if it is None, the scaling that suits data and kernel."""
-    if scale is None:
-        return Scale.tfidf if dataset.is_text else _DEFAULT_SCALES[kernel]
-    if dataset.X is None and scale is not Scale.none:
-        raise bad_option(
-            f"{dataset.name} has a kernel matrix and no features.", "--scale"
-        )
-    X: Any = dataset.X
-    if scale is Scale.tfidf and (X < 0).sum():
-        raise bad_option(
-            f"tfidf is for counts of words, none of them negative; some features of "
-            f"{dataset.name} are negative. Choose standard or unit.",
-            "--scale",
-        )
-    return scale
-
-
-def preprocessing(
-    dataset: "Dataset", scale: Scale, missing: Missing
-) -> list[tuple[str, Any]]:
+def preprocessing(dataset: "Dataset", missing: Missing) -> list[tuple[str, Any]]:
     """Return the steps before the classifier, not fitted."""
     from scipy import sparse
     from sklearn.impute import SimpleImputer
@@ -55,32 +26,7 @@ def preprocessing(
     if missing is not Missing.refuse:
         imputer = SimpleImputer(strategy=missing.value, keep_empty_features=True)
         steps.append(("missing", imputer))
-    return steps + _scalers(scale, is_sparse)
-
-
-def _scalers(scale: Scale, is_sparse: bool) -> list[tuple[str, Any]]:
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.preprocessing import (
-        MaxAbsScaler,
-        MinMaxScaler,
-        Normalizer,
-        PolynomialFeatures,
-        StandardScaler,
-    )
-
-    standard = ("scale", StandardScaler(with_mean=not is_sparse))
-    # without a constant, unit length would hide how far an example is from the mean
-    even: list[tuple[str, Any]] = [standard, ("constant", PolynomialFeatures(1))]
-    if is_sparse:
-        # a rare feature has a small deviation; divided by it, it would dominate
-        even = [("scale", MaxAbsScaler())]
-    return {
-        Scale.unit: [*even, ("unit", Normalizer())],
-        Scale.standard: [standard],
-        Scale.minmax: [("scale", MaxAbsScaler() if is_sparse else MinMaxScaler())],
-        Scale.tfidf: [("scale", TfidfTransformer())],
-        Scale.none: [],
-    }[scale]
+    return steps
 
 
 def _one_hot(nominal: Any, is_sparse: bool) -> Any:
@@ -89,14 +35,9 @@ def _one_hot(nominal: Any, is_sparse: bool) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
 
+    encoder = OneHotEncoder(handle_unknown="ignore")
     return ColumnTransformer(
-        [
-            (
-                "one_hot",
-                OneHotEncoder(handle_unknown="ignore"),
-                np.flatnonzero(nominal).tolist(),
-            )
-        ],
+        [("one_hot", encoder, np.flatnonzero(nominal).tolist())],
         remainder="passthrough",
         sparse_threshold=1.0 if is_sparse else 0.0,
     )

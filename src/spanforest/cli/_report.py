@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spanforest._whole_files import check_target, whole_file
+from spanforest.cli._output import echo
 
 EXAMPLE = "spanforest report reproduction -o report.html"
 
@@ -19,7 +20,6 @@ def report(
             metavar="RESULTS...",
             help="A folder that 'spanforest reproduce' wrote, or the rows.jsonl in it. "
             "Give several to show both protocols, for example.",
-            show_default=False,
         ),
     ],
     output: Annotated[
@@ -32,7 +32,6 @@ def report(
             metavar="MODEL",
             help="A file written by 'spanforest train'; the page shows its label graph "
             "too. May be given several times.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -52,7 +51,7 @@ def report(
     page = make_report(rows, model or ())
     with whole_file(output) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    typer.echo(f"The report is in {output}")
+    echo(f"The report is in {output}")
 
 
 def _row_file(results: Path) -> Path:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest._whole_files import whole_file
-from spanforest.cli._output import say
+from spanforest.cli._options import DataHomeOption
+from spanforest.cli._output import echo, if_stopped, say
 
 if TYPE_CHECKING:
     from spanforest.paper import Experiment, Row, RowFile
@@ -39,7 +39,6 @@ def reproduce(
         typer.Option(
             metavar="NAMES",
             help="Data sets, separated by commas. The paper's ten by default.",
-            show_default=False,
         ),
     ] = None,
     methods: Annotated[
@@ -49,7 +48,6 @@ def reproduce(
             help="Methods, separated by commas: svm, bagging, adaboost, mtl, mmcrf, "
             "mve, amm, mam; with the protocol tuned also selftuned, ecc, forest, "
             "logistic, boomer, mlknn. All by default.",
-            show_default=False,
         ),
     ] = None,
     compare: Annotated[
@@ -58,32 +56,17 @@ def reproduce(
             metavar="NAMES",
             help="With the protocol tuned: methods to rank among themselves, in more "
             "tables and diagrams. They must have results in OUT, or be run.",
-            show_default=False,
         ),
     ] = None,
     trees: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Trees in the ensembles. [default: 60]", show_default=False
-        ),
+        typer.Option(min=1, help="Trees in the ensembles. [default: 60]"),
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            min=2,
-            help="Folds of the cross-validation. [default: 5]",
-            show_default=False,
-        ),
+        typer.Option(min=2, help="Folds of the cross-validation. [default: 5]"),
     ] = None,
-    data_home: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of the data sets. By default the environment variable "
-            "SPANFOREST_DATA names it.",
-            show_default=False,
-        ),
-    ] = None,
+    data_home: DataHomeOption = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder of the results, new and old.")
     ] = Path("reproduction"),
@@ -138,9 +121,17 @@ def reproduce(
     available = _available(wanted, data_home)
     experiment = replace(experiment, datasets=available)
     rows = RowFile(out / "rows.jsonl")
+
+    def progress() -> str:
+        n_done = len(experiment.select(rows.read()))
+        return (
+            f"{n_done} of {experiment.n_rows} results are in {rows.path}. The same "
+            "command goes on from there."
+        )
+
     with rows.locked():
         rows.append([])  # an error before the work if nothing can be written there
-        with _interruptible(experiment, rows):
+        with if_stopped(progress):
             results = run(experiment, rows, n_jobs=jobs, retry=retry, verbose=True)
             _write_and_show(experiment, rows, rivals)
     failed = [row for row in results if row["error"] is not None]
@@ -197,20 +188,6 @@ def _available(names: Sequence[str], data_home: Path | None) -> tuple[str, ...]:
     return tuple(available)
 
 
-@contextmanager
-def _interruptible(experiment: Experiment, rows: RowFile) -> Iterator[None]:
-    """Say how to go on if the run is stopped."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        n_done = len(experiment.select(rows.read()))
-        say(
-            f"stopped; {n_done} of {experiment.n_rows} results are in {rows.path}. "
-            "The same command goes on from there."
-        )
-        raise
-
-
 def _write_and_show(
     experiment: Experiment, rows: RowFile, rivals: tuple[str, ...]
 ) -> None:
@@ -235,22 +212,20 @@ def _write_and_show(
         tables.update(_rank_tables(among, "compared"))
     for stem, table in tables.items():
         console.print(table.to_terminal())
-        for extension, write in (
-            ("md", table.to_markdown),
-            ("tex", table.to_latex),
-            ("csv", table.to_csv),
-        ):
-            _write(out / f"{stem}{suffix}.{extension}", write)
-    typer.echo(f"Table: {out / f'table2{suffix}.md'} (also .tex, .csv)")
+        texts = {"md": table.to_markdown, "tex": table.to_latex, "csv": table.to_csv}
+        for extension, text in texts.items():
+            with whole_file(out / f"{stem}{suffix}.{extension}") as temporary:
+                temporary.write_text(text(), encoding="utf-8")
+    echo(f"Table: {out / f'table2{suffix}.md'} (also .tex, .csv)")
     try:
         for stem, figure in _figures(experiment, results, tables):
             for extension in ("png", "svg"):
                 with whole_file(out / f"{stem}{suffix}.{extension}") as temporary:
                     figure.savefig(temporary, dpi=150, metadata=_NO_DATE[extension])
-            typer.echo(f"Figure: {out / f'{stem}{suffix}.png'} (also .svg)")
+            echo(f"Figure: {out / f'{stem}{suffix}.png'} (also .svg)")
     except ImportError as error:
         say(f"no figures: {error}")
-    typer.echo(f"One page of all: spanforest report {out} -o report.html")
+    echo(f"One page of all: spanforest report {out} -o report.html")
 
 
 def _rank_tables(results: list[Row], prefix: str) -> dict[str, Any]:
@@ -273,27 +248,18 @@ def _figures(
     experiment: Experiment, results: list[Row], tables: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the learning curves and the critical-difference diagrams."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError(
-            'they need matplotlib: pip install "spanforest[experiments]"'
-        ) from error
-    matplotlib.use("Agg")  # without a window
-    matplotlib.rcParams["svg.hashsalt"] = "spanforest"  # the same file every time
-    from matplotlib import pyplot
-
     from spanforest.metrics import MEASURES
     from spanforest.paper import display_name, learning_curves
     from spanforest.plots import CriticalDifferenceDisplay, plot_learning_curves
+    from spanforest.plots._style import optional
 
+    matplotlib = optional("matplotlib", extra="paper")
+    matplotlib.use("Agg")  # without a window
+    matplotlib.rcParams["svg.hashsalt"] = "spanforest"  # the same file every time
     curves = {
         display_name(name): {
-            measure: {
-                **of_set.curves[measure],
-                "member": of_set.member_scores[measure],
-            }
-            for measure in MEASURES
+            measure: {**curves, "member": of_set.member_scores[measure]}
+            for measure, curves in of_set.curves.items()
         }
         for name, of_set in learning_curves(results, experiment.protocol).items()
     }
@@ -309,9 +275,4 @@ def _figures(
             )
             of = "" if prefix == "ranks" else f"{prefix}-"
             yield f"critical-difference-{of}{measure}", display.plot().figure_
-    pyplot.close("all")
-
-
-def _write(path: Path, text: Callable[[], str]) -> None:
-    with whole_file(path) as temporary:
-        temporary.write_text(text(), encoding="utf-8")
+    optional("matplotlib.pyplot").close("all")

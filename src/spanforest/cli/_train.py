@@ -23,14 +23,14 @@ from spanforest.cli._options import (
     bad_option,
 )
 from spanforest.cli._output import echo, if_stopped, percent
-from spanforest.cli._preprocessing import choose_scale, preprocessing
+from spanforest.cli._preprocessing import preprocessing
 from spanforest.cli._train_options import (
     GRAPHS,
     NOT_RANDOM,
-    Kernel,
+    KernelName,
     Loss,
     Missing,
-    Scale,
+    Scaling,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def train(
     decimal: DecimalOption = None,
     encoding: EncodingOption = None,
     max_memory: MaxMemoryOption = None,
-    scale: options.ScaleOption = None,
+    scale: options.ScaleOption = Scaling.auto,
     missing: options.MissingOption = Missing.refuse,
     kernel: options.KernelOption = None,
     gamma: options.GammaOption = None,
@@ -64,7 +64,8 @@ def train(
     aggregation: options.AggregationOption = Aggregation.mam,
     graph: options.GraphOption = "random_tree",
     loss: options.LossOption = Loss.edge,
-    tol: options.TolOption = 0.01,
+    class_weight: options.ClassWeightOption = None,
+    tol: options.TolOption = 0.05,
     max_iter: options.MaxIterOption = 100,
     jobs: options.JobsOption = None,
     seed: options.SeedOption = 0,
@@ -81,6 +82,7 @@ def train(
         "normalize_kernel": normalize,
         "C": C,
         "loss": loss.value,
+        "class_weight": None if class_weight is None else class_weight.value,
         "tol": tol,
         "max_iter": max_iter,
         "n_jobs": jobs,
@@ -98,9 +100,9 @@ class Training(NamedTuple):
 
     request: Request
     output: Path
-    scale: Scale | None
+    scale: Scaling
     missing: Missing
-    kernel: Kernel | None
+    kernel: KernelName | None
     graph: str  # the name of a generator, or a file
     n_trees: int | None
     parameters: dict[str, Any]  # passed to the classifier as they are
@@ -115,19 +117,22 @@ def _train(training: Training) -> None:
     _check_model_file(output, data, training.graph)
     graph = _read_graph(training.graph)
     is_random = isinstance(graph, str) and graph not in NOT_RANDOM
+    takes_gaps = training.kernel is KernelName.forest
     dataset = read_training_data(
-        training.request, fills_gaps=training.missing is not Missing.refuse
+        training.request,
+        fills_gaps=takes_gaps or training.missing is not Missing.refuse,
     )
     kernel = _choose_kernel(dataset, training.kernel)
-    scale = choose_scale(dataset, training.scale, kernel)
+    scaling = _choose_scaling(dataset, training.scale)
     classifier = RandomGraphEnsembleClassifier(
-        n_estimators=training.n_trees or (50 if is_random else 1),
+        n_estimators=training.n_trees or (30 if is_random else 1),
         graph=graph,
         kernel=kernel,
+        scaling=scaling,
         verbose=1,
         **training.parameters,
     )
-    steps = preprocessing(dataset, scale, training.missing)
+    steps = preprocessing(dataset, training.missing)
     start = clock()
     model = fit(dataset, steps, classifier)
     seconds = clock() - start
@@ -261,12 +266,23 @@ def _read_graph(graph: str) -> str | list[list[str]]:
     return edges
 
 
-def _choose_kernel(dataset: "Dataset", kernel: Kernel | None) -> str:
+def _choose_kernel(dataset: "Dataset", kernel: KernelName | None) -> str:
+    if dataset.X is not None and kernel is not None:
+        return kernel.value
     if dataset.X is not None:
-        return dataset.kernel if kernel is None else kernel.value
+        # data sets have "linear" unless something else is known about them
+        return "auto" if dataset.kernel == "linear" else dataset.kernel
     if kernel is not None:
         raise bad_option(
             f"{dataset.name} has a kernel matrix and no features; leave it out.",
             "--kernel",
         )
     return "precomputed"
+
+
+def _choose_scaling(dataset: "Dataset", scale: Scaling) -> str | None:
+    if dataset.X is None and scale in (Scaling.standard, Scaling.max_abs):
+        raise bad_option(
+            f"{dataset.name} has a kernel matrix and no features.", "--scale"
+        )
+    return None if scale is Scaling.none else scale.value

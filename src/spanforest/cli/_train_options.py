@@ -17,7 +17,7 @@ GRAPHS = (
 NOT_RANDOM = ("chow_liu", "independent")
 
 
-class Kernel(StrEnum):
+class KernelName(StrEnum):
     """Kernels between examples."""
 
     linear = "linear"
@@ -25,6 +25,7 @@ class Kernel(StrEnum):
     rbf = "rbf"
     tanimoto = "tanimoto"
     cosine = "cosine"
+    forest = "forest"
 
 
 class Loss(StrEnum):
@@ -34,13 +35,18 @@ class Loss(StrEnum):
     hamming = "hamming"
 
 
-class Scale(StrEnum):
+class ClassWeight(StrEnum):
+    """How much wrong labels count in training."""
+
+    balanced = "balanced"
+
+
+class Scaling(StrEnum):
     """How the features are scaled."""
 
-    unit = "unit"
+    auto = "auto"
     standard = "standard"
-    minmax = "minmax"
-    tfidf = "tfidf"
+    max_abs = "max_abs"
     none = "none"
 
 
@@ -65,26 +71,29 @@ ModelFileOption = Annotated[
     ),
 ]
 ScaleOption = Annotated[
-    Scale | None,
+    Scaling,
     typer.Option(
-        help="How to scale the features. standard: to mean 0 and standard deviation "
-        "1. unit: the same, then a constant is added and every example is scaled to "
-        "unit length. minmax: to the range from 0 to 1. tfidf: counts of words get "
-        "weights. none: not at all. Sparse features are not shifted. By default unit "
-        "for the linear kernel, standard for rbf, poly and cosine, none for tanimoto; "
-        "tfidf for data sets known to be text.",
-        show_default=False,
+        help="How to scale the features. standard: to mean 0 and standard deviation 1. "
+        "max_abs: by the largest absolute value. auto: standard for features with few "
+        "zeros, max_abs for words, bits and counts; with a linear kernel, examples "
+        "then get an average length of 1; no scaling for tanimoto and forest. none: "
+        "not at all.",
     ),
 ]
 MissingOption = Annotated[
     Missing,
-    typer.Option(help="Refuse missing values of features, or fill them in."),
+    typer.Option(
+        help="Refuse missing values of features, or fill them in. The forest kernel "
+        "accepts them as they are."
+    ),
 ]
 KernelOption = Annotated[
-    Kernel | None,
+    KernelName | None,
     typer.Option(
-        help="The kernel. By default linear, or the one that suits a known data set. "
-        "If DATA has a kernel matrix, that one is used.",
+        help="The kernel. forest is learned from the examples and their labels. By "
+        "default rbf for tables of at most 5000 examples, linear for more and for "
+        "words, bits and counts, or the one that suits a known data set. If DATA has a "
+        "kernel matrix, that one is used.",
         show_default=False,
     ),
 ]
@@ -112,7 +121,7 @@ TreesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of members. By default 50, or 1 if the graphs are not random.",
+        help="Number of members. By default 30, or 1 if the graphs are not random.",
         show_default=False,
     ),
 ]
@@ -129,6 +138,15 @@ GraphOption = Annotated[
 ]
 LossOption = Annotated[
     Loss, typer.Option(help="Count wrong edges, as in the paper, or wrong labels.")
+]
+ClassWeightOption = Annotated[
+    ClassWeight | None,
+    typer.Option(
+        help="balanced: an error on a rare value of a label counts more, an error on a "
+        "frequent one less. Rare labels are then predicted more often. By default all "
+        "errors count the same.",
+        show_default=False,
+    ),
 ]
 TolOption = Annotated[
     float,

@@ -17,8 +17,11 @@ from spanforest.datasets._arff_format import Attribute, Relation, read_arff
 from spanforest.datasets._arff_labels import choose_labels
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
+from spanforest.datasets._memory import MemoryLimit
 from spanforest.datasets._text_files import line_of_example, stem
 from spanforest.datasets._words import numbers_of_words, whole_numbers
+
+_BYTES_OF_ENTRY = 12  # of a sparse matrix: a number and its column
 
 
 def load_arff(
@@ -101,6 +104,7 @@ def load_arff(
     """
     relation = read_arff(path, encoding=encoding, max_memory=max_memory)
     path = os.fspath(path)
+    memory = MemoryLimit.of(path, max_memory)
     names = [attribute.name for attribute in relation.attributes]
     everything = Columns(names, path, "attributes")
     kept = everything.without(drop)
@@ -119,8 +123,8 @@ def load_arff(
     texts = {names[j]: relation.attributes[j].values for j in features}
     return Dataset(
         name=stem(path),
-        X=_numbers(relation, features),
-        Y=_label_matrix(relation, chosen, path),
+        X=_numbers(relation, features, memory),
+        Y=_label_matrix(relation, chosen, memory),
         feature_names=tuple(names[j] for j in features),
         label_names=tuple(names[j] for j in chosen),
         nominal_features=np.array(n_values) > 2,
@@ -135,7 +139,7 @@ def _are_texts(values: Sequence[str]) -> bool:
 
 
 def _numbers(
-    relation: Relation, columns: list[int]
+    relation: Relation, columns: list[int], memory: MemoryLimit
 ) -> NDArray[np.float64] | sparse.csr_array:
     """Return columns in which nominal codes are replaced by their numbers."""
     data = relation.data[:, columns]
@@ -157,6 +161,8 @@ def _numbers(
             data.data[stored] = _decode(data.data[stored], numbers) - first[j]
     data = data.tocsr()
     if first.any():
+        n_shifted = np.count_nonzero(first)
+        memory.check(_BYTES_OF_ENTRY * (data.nnz + data.shape[0] * n_shifted))
         every_row = sparse.csr_array(np.ones((data.shape[0], 1)))
         data = data + every_row @ sparse.csr_array(first[np.newaxis])
     data.eliminate_zeros()
@@ -180,11 +186,16 @@ def _decode(
     return decoded
 
 
-def _label_matrix(relation: Relation, columns: list[int], path: str) -> NDArray[Any]:
+def _label_matrix(
+    relation: Relation, columns: list[int], memory: MemoryLimit
+) -> NDArray[Any]:
+    path = memory.path
+
     def place(i: int, j: int) -> str:
         name = relation.attributes[columns[j]].name
         line = line_of_example(Path(path), i, header_end="@data")
         return f"the label {name!r} in {f'line {line}' if line else f'row {i + 1}'}"
 
-    Y = _numbers(relation, columns)
+    memory.check(8 * relation.data.shape[0] * len(columns))
+    Y = _numbers(relation, columns, memory)
     return whole_labels(Y if isinstance(Y, np.ndarray) else Y.toarray(), path, place)

@@ -16,13 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._wording import quoted
 from spanforest.datasets._memory import MemoryLimit
-from spanforest.datasets._text_files import DAMAGED, lines_within, open_text
+from spanforest.datasets._text_files import (
+    DAMAGED,
+    TextCost,
+    check_text_size,
+    damage,
+    lines_within,
+    open_text,
+)
 
 _LONGEST_TEXT = 2**26  # characters of a line that may hold text
 _LONGEST_VALUE = 2**10  # characters of a number or category, on average
 _BYTES_OF_VALUE = 16  # of memory: in the array that grows, and in its copy
 _BYTES_OF_ATTRIBUTE = 200
+_COST = TextCost(line=2 * _BYTES_OF_VALUE, comma=_BYTES_OF_VALUE)
 
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 
@@ -173,12 +182,13 @@ def _lines_of(
     path = str(file if is_path else getattr(file, "name", "<text>"))
     reader = _Reader(MemoryLimit.of(path, max_memory))
     with open_text(file, encoding) if is_path else nullcontext(file) as text:
+        if is_path:
+            check_text_size(path, reader.memory, _COST)
         try:
             yield lines_within(text, reader.longest_line, reader.memory), reader
         except DAMAGED as error:
             raise ArffError(
-                f"cannot read on: {error}. Check that the file is complete, that its "
-                f"name tells its compression and that the encoding is {encoding}.",
+                damage(error, encoding),
                 reader.path,
                 reader.line + 1,
             ) from error
@@ -291,13 +301,13 @@ class _Reader:
         kind = text[match.end() :]
         if kind.startswith("{"):
             if not kind.endswith("}"):
-                raise self.error(f"the values of {name!r} must end with '}}'.")
+                raise self.error(f"the values of {quoted(name)} must end with '}}'.")
             tokens = self.split(kind[1:-1].strip())
             values = tuple(token for token in tokens if token is not None)
             if len(set(values)) < len(tokens):
                 raise self.error(
-                    f"the values of {name!r} must be distinct, and '?' must be in "
-                    "quotes: without quotes it is a missing value."
+                    f"the values of {quoted(name)} must be distinct, and '?' must be "
+                    "in quotes: without quotes it is a missing value."
                 )
             self.attributes.append(Attribute(name, "nominal", values))
         else:
@@ -312,8 +322,8 @@ class _Reader:
         if kind == "string" and not rest:
             return kind
         raise self.error(
-            f"the type of {name!r} must be numeric, real, integer, string, date or "
-            f"values in braces; found {text[:40]!r}."
+            f"the type of {quoted(name)} must be numeric, real, integer, string, date "
+            f"or values in braces; found {text[:40]!r}."
         )
 
     def begin_data(self) -> None:
@@ -322,7 +332,7 @@ class _Reader:
         names = [attribute.name for attribute in self.attributes]
         if len(set(names)) < len(names):
             twice = Counter(names).most_common(1)[0][0]
-            raise self.error(f"the attribute {twice!r} is declared more than once.")
+            raise self.error(f"{quoted(twice)} is declared more than once.")
         self.in_data = True
         self.has_text = any(a.kind in ("string", "date") for a in self.attributes)
         for attribute in self.attributes:
@@ -380,10 +390,11 @@ class _Reader:
                 attribute = self.attributes[j]
                 expected = "a number"
                 if attribute.kind == "nominal":
-                    expected = "one of " + ", ".join(map(repr, attribute.values[:5]))
+                    expected = "one of " + ", ".join(map(quoted, attribute.values[:5]))
                     expected += ", ..." if len(attribute.values) > 5 else ""
                 raise self.error(
-                    f"expected {expected} for {attribute.name!r}; found {token!r}."
+                    f"expected {expected} for {quoted(attribute.name)}; found "
+                    f"{quoted(token)}."
                 ) from None
 
     # --- values

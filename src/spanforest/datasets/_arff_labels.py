@@ -126,6 +126,11 @@ def _read_xml(path: str) -> list[str]:
             f"{path}, line {error.position[0]}: expected a Mulan XML file, which names "
             f"the labels; {error}."
         ) from error
+    except (LookupError, ValueError) as error:
+        raise ValueError(
+            f"{path}, line 1: expected a Mulan XML file in an encoding that Python "
+            "knows. Save it in UTF-8."
+        ) from error
     elements = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
     names = [name for e in elements if (name := e.get("name")) is not None]
     if not names or len(names) < len(elements):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest._wording import listed
+from spanforest._wording import listed, quoted
 
 _LARGEST = 2**53  # floats represent every whole number up to this one
 
@@ -32,7 +32,8 @@ class Columns(NamedTuple):
         if len(set(wanted)) < len(wanted):
             twice = Counter(wanted).most_common(1)[0][0]
             raise ValueError(
-                f"{self.path}: {option} must be distinct; {twice!r} is there twice."
+                f"{self.path}: {option} must be distinct; {quoted(twice)} is there "
+                "twice."
             )
 
     def without(self, drop: str | Iterable[str]) -> "Columns":

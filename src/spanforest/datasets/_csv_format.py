@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spanforest.datasets._memory import MemoryLimit
-from spanforest.datasets._text_files import DAMAGED, read_bytes
+from spanforest.datasets._text_files import (
+    DAMAGED,
+    TextCost,
+    check_encoding,
+    damage,
+    read_bytes,
+)
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 10  # rows that tell the delimiter
 _NUMBER = re.compile(r"\s*[+-]?\d*[.,]?\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
-_COPIES = 4  # of the text while it is read: bytes, text, and pandas' own
+# the text while it is read: its bytes, the text, and the copies of pandas
+_COST = TextCost(character=4, line=32)
 
 
 class CsvOptions(NamedTuple):
@@ -86,25 +93,18 @@ def _check_marks(options: CsvOptions) -> None:
 
 
 def _read_text(path: str, encoding: str | None, memory: MemoryLimit) -> str:
+    known = (encoding or "utf-8").lower()
+    check_encoding(known)
     try:
-        raw = read_bytes(path, memory, growth=_COPIES)
+        raw = read_bytes(path, memory, _COST)
     except DAMAGED as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        raise ValueError(
-            f"{path}: cannot be decompressed; {error}. Check that the file is complete "
-            "and that its name tells its compression."
-        ) from error
-    known = (encoding or "utf-8").lower()
+        raise ValueError(f"{path}: {damage(error, known)}") from error
     if encoding is None and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         known = "utf-16"
     try:
         return raw.decode("utf-8-sig" if known in ("utf-8", "utf8") else known)
-    except LookupError:
-        raise ValueError(
-            f"encoding must be one that Python knows, such as utf-8 or latin-1; got "
-            f"{encoding!r}."
-        ) from None
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         line = raw.count(b"\n", 0, start) + 1
@@ -118,7 +118,8 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     begin = 1
     for row in reader:
-        if len(row) > 1 or any(value.strip() for value in row):
+        # as in pandas: a line of spaces and tabs is blank, and "" is a value
+        if row and (row == [""] or len(row) > 1 or row[0].strip(" \t")):
             yield begin, row
         begin = reader.line_num + 1
 

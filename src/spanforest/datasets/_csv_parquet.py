@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,8 +10,6 @@ from spanforest.datasets._csv_format import CsvOptions, CsvText, read_csv_text
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._memory import MemoryLimit, TooLargeError
 from spanforest.datasets._tables import Choice, Table, make_dataset
-
-_UNREADABLE = (ValueError, EOFError, zlib.error)  # OSError names its file itself
 
 
 def load_csv(
@@ -182,6 +179,7 @@ def load_parquet(
     """
     pandas = _import_pandas()
     path = os.fspath(path)
+    open(path, "rb").close()  # an error of the system says what is wrong
     try:
         _check_parquet(path, MemoryLimit.of(path, max_memory))
         frame = pandas.read_parquet(path)
@@ -191,7 +189,7 @@ def load_parquet(
         ) from error
     except TooLargeError:
         raise
-    except _UNREADABLE as error:
+    except Exception as error:  # damage can raise any error
         raise ValueError(
             f"{path}: expected a Parquet file. This is another kind of file, or it is "
             "damaged."
@@ -226,7 +224,8 @@ def _check_header(names: list[str], path: str) -> None:
     if all(numbers) and not all(name.isdigit() for name in names):
         raise ValueError(
             f"{path}: the first line must name the columns; found the numbers "
-            f"{', '.join(names[:3])}, ... Add a first line with names."
+            f"{', '.join(name[:20] for name in names[:3])}, ... Add a first line with "
+            "names."
         )
 
 

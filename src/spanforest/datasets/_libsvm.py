@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from spanforest._wording import one_line
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._memory import MemoryLimit, TooLargeError
-from spanforest.datasets._text_files import DAMAGED, lines_within, open_bytes, stem
+from spanforest.datasets._text_files import (
+    DAMAGED,
+    TextCost,
+    check_text_size,
+    damage,
+    lines_within,
+    open_bytes,
+    stem,
+)
 
 _LONGEST_LINE = 2**26  # characters
 _GROWTH = 4  # bytes of memory for a character of text, at most: 1:2 takes 12 bytes
+_BYTES_OF_LINE = 128  # a tuple of labels, and its place in a list
 _BYTES_OF_NAME = 64  # the name of a feature is its number as text
 
 
@@ -77,6 +85,7 @@ def load_libsvm(
     """
     path = os.fspath(path)
     memory = MemoryLimit.of(path, max_memory)
+    check_text_size(path, memory, TextCost(character=_GROWTH, line=_BYTES_OF_LINE))
     try:
         with open_bytes(path) as file:
             lines = _Lines(file, memory)
@@ -86,15 +95,18 @@ def load_libsvm(
     except (*DAMAGED, ValueError, OverflowError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        raise ValueError(
-            f"{path}, line {lines.number}: expected lines like '2,5 1:0.5 3:1', the "
-            f"labels of an example and its features; {one_line(error)}."
-        ) from error
+        what = (
+            "expected lines like '2,5 1:0.5 3:1', the labels of an example and its "
+            "features in ascending order. Correct this line, or remove it."
+        )
+        if isinstance(error, DAMAGED):
+            what = damage(error, "ASCII")
+        raise ValueError(f"{path}, line {lines.number}: {what}") from error
     memory.check(_BYTES_OF_NAME * X.shape[1])
     if feature_names is None:
         start = int(X.nnz > 0 and X.indices.min() > 0)
         feature_names = [str(j) for j in range(start, X.shape[1])]
-    Y, names = _indicators(label_sets, label_names, path)
+    Y, names = _indicators(label_sets, label_names, memory)
     return Dataset(
         name=stem(path),
         X=_numbered_columns(X, feature_names, path),
@@ -136,9 +148,12 @@ def _numbered_columns(
 
 
 def _indicators(
-    label_sets: Sequence[tuple[float, ...]], names: Sequence[str] | None, path: str
+    label_sets: Sequence[tuple[float, ...]],
+    names: Sequence[str] | None,
+    memory: MemoryLimit,
 ) -> tuple[NDArray[np.int_], tuple[str, ...]]:
     """Turn sets of label numbers into an indicator matrix with named columns."""
+    path = memory.path
     numbers = sorted({label for labels in label_sets for label in labels})
     wrong = [label for label in numbers if label < 0 or label % 1]
     if wrong:
@@ -156,6 +171,7 @@ def _indicators(
             f"left out: {', '.join(unknown[:5])}{', ...' if len(unknown) > 5 else ''}.",
             stacklevel=3,
         )
+    memory.check(8 * len(label_sets) * len(column))
     Y = np.zeros((len(label_sets), len(column)), dtype=int)
     for i, labels in enumerate(label_sets):
         wanted = (f"{label:.0f}" for label in labels)

@@ -3,30 +3,46 @@
 import math
 import os
 import zipfile
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spanforest._wording import one_line
 from spanforest.datasets._columns import whole_labels
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._memory import MemoryLimit
 from spanforest.datasets._text_files import stem
 
-_NOT_AN_ARCHIVE = (  # errors of NumPy and zipfile for other or damaged files
-    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError),
-    *(AttributeError, ValueError),
-)
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-_KEYS = {
-    *("X", "X_data", "X_indices", "X_indptr", "X_shape", "K", "Y"),
-    *("feature_names", "label_names", "nominal_features", "split"),
+_BYTES_OF_TEXT = 64  # at least, of a Python text
+
+
+class _Form(NamedTuple):
+    """What an array must be like."""
+
+    n_dimensions: int
+    kinds: str  # NumPy's letters for types
+    noun: str
+
+
+_FORMS = {
+    "X": _Form(2, "biuf", "a matrix of numbers"),
+    "X_data": _Form(1, "biuf", "a list of numbers"),
+    "X_indices": _Form(1, "iu", "a list of whole numbers"),
+    "X_indptr": _Form(1, "iu", "a list of whole numbers"),
+    "X_shape": _Form(1, "iu", "a list of whole numbers"),
+    "K": _Form(2, "biuf", "a matrix of numbers"),
+    "Y": _Form(2, "biuf", "a matrix of numbers"),
+    "feature_names": _Form(1, "iuSU", "a list of texts"),
+    "label_names": _Form(1, "iuSU", "a list of texts"),
+    "nominal_features": _Form(1, "b", "a list of true and false"),
+    "split": _Form(1, "iu", "a list of whole numbers"),
 }
 
 
@@ -79,18 +95,23 @@ def load_npz(
     arrays = _read_arrays(path, is_complete, MemoryLimit.of(path, max_memory))
     is_kernel = "K" in arrays
     X = _csr_matrix(arrays, path) if "X_data" in arrays else arrays["XK"[is_kernel]]
-    Y = arrays.get("Y", np.empty((*X.shape[:1], 0)))
-    split = arrays.get("split")
-    return Dataset(
+    Y = _labels(arrays.get("Y", np.empty((*X.shape[:1], 0))), path)
+    nominal = arrays.get("nominal_features", np.empty(0))
+    with _refusing(path):  # for characters that do not exist
+        feature_names = _texts(arrays.get("feature_names"))
+        label_names = _texts(arrays.get("label_names"))
+    dataset = Dataset(
         name=stem(path),
         X=None if is_kernel else X.astype(np.float64, copy=False),
         K=X.astype(np.float64, copy=False) if is_kernel else None,
-        Y=_labels(Y, path),
-        feature_names=tuple(arrays.get("feature_names", np.array([])).tolist()),
-        label_names=tuple(arrays.get("label_names", np.array([])).tolist()),
-        nominal_features=arrays.get("nominal_features"),
-        split=None if split is None else (int(split[0]), int(split[1])),
+        Y=Y,
+        feature_names=feature_names,
+        label_names=label_names,
+        nominal_features=nominal.astype(bool) if len(nominal) else None,
+        split=tuple(arrays["split"].tolist()) if len(arrays.get("split", ())) else None,
     )
+    _check_lengths(dataset, path)
+    return dataset
 
 
 def _read_arrays(
@@ -98,26 +119,30 @@ def _read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays, once their headers say that they fit together."""
     with open(path, "rb") as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                names = [name for name in _KEYS if f"{name}.npy" in archive.namelist()]
-                headers = {name: _read_header(archive, name) for name in names}
-        except _NOT_AN_ARCHIVE as error:
-            raise ValueError(
-                f"{path}: expected a NumPy archive (npz) of plain arrays; "
-                f"{one_line(error)}."
-            ) from error
+        with _refusing(path), zipfile.ZipFile(file) as archive:
+            members = set(archive.namelist())
+            names = [name for name in _FORMS if f"{name}.npy" in members]
+            headers = {name: _read_header(archive, name) for name in names}
+        for name, header in headers.items():
+            _check_form(path, name, header)
         _check_shapes(path, headers, is_complete)
         memory.check(sum(map(_n_bytes, headers.values())))
         file.seek(0)
-        try:
+        with _refusing(path):
             arrays = np.load(file, allow_pickle=False)
             return {name: arrays[name] for name in names}
-        except _NOT_AN_ARCHIVE as error:
-            raise ValueError(
-                f"{path}: expected a NumPy archive (npz) of plain arrays; "
-                f"{one_line(error)}."
-            ) from error
+
+
+@contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Turn any error into one that names the file: damage can raise any error."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"{path}: expected a NumPy archive (npz) of plain arrays. This is another "
+            "kind of file, or it is damaged."
+        ) from error
 
 
 class _Header(NamedTuple):
@@ -129,21 +154,31 @@ class _Header(NamedTuple):
 
 def _read_header(archive: zipfile.ZipFile, name: str) -> _Header:
     with archive.open(f"{name}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        if version not in _HEADER_READERS:
-            raise ValueError(f"{name} has a header of version {version}")
-        shape, _, dtype = _HEADER_READERS[version](file)
-    if dtype.kind not in "biufSU":
-        raise ValueError(
-            f"{name} holds {'Python objects' if dtype.hasobject else dtype}, which are "
-            "not read; store numbers or text"
-        )
+        shape, _, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
+    if min(shape, default=0) < 0:
+        raise ValueError(f"{name} has the shape {shape}")
     return _Header(shape, dtype)
+
+
+def _check_form(path: str, name: str, header: _Header) -> None:
+    if header.dtype.hasobject:
+        raise ValueError(
+            f"{path}: expected a NumPy archive (npz) of plain arrays; {name} holds "
+            "Python objects, which are not read. Store numbers or text."
+        )
+    form = _FORMS[name]
+    has_kind = header.dtype.kind in form.kinds or header.shape == (0,)
+    if not has_kind or len(header.shape) != form.n_dimensions:
+        raise ValueError(
+            f"{path}: {name} must be {form.noun}; found values of type "
+            f"{header.dtype.name} and the shape {header.shape}."
+        )
 
 
 def _n_bytes(header: _Header) -> int:
     """Return how much memory an array takes; numbers become floats."""
-    return math.prod(header.shape) * max(header.dtype.itemsize, 8)
+    least = _BYTES_OF_TEXT if header.dtype.kind in "SU" else 8
+    return math.prod(header.shape) * max(header.dtype.itemsize, least)
 
 
 def _check_shapes(path: str, headers: dict[str, _Header], is_complete: bool) -> None:
@@ -161,27 +196,62 @@ def _check_shapes(path: str, headers: dict[str, _Header], is_complete: bool) -> 
         shape = (headers["X_indptr"].shape[0] - 1, 0)
     Y = headers["Y"].shape if "Y" in headers else (*shape[:1], 0)
     is_square = inputs != ["K"] or not is_complete or shape == (Y[0], Y[0])
-    if len(shape) != 2 or len(Y) != 2 or shape[0] != Y[0] or not is_square:
+    if shape[0] != Y[0] or not is_square:
         raise ValueError(
-            f"{path}: Y must be a matrix with a row for each row of {inputs[0]}, and K "
+            f"{path}: Y must have a row for each row of {inputs[0]}, and K must be "
             f"square; found shapes {Y} and {shape}."
+        )
+
+
+def _check_lengths(dataset: Dataset, path: str) -> None:
+    """Refuse lists of names and the like that are too short or too long."""
+    X = dataset.X if dataset.K is None else dataset.K
+    assert X is not None  # one of the two was read
+    n_rows, n_columns = X.shape
+    split = dataset.split
+    for name, expected in (
+        ("feature_names", n_columns),
+        ("label_names", dataset.n_labels),
+        ("nominal_features", n_columns),
+        ("split", 2),
+    ):
+        entries = getattr(dataset, name)
+        if entries is not None and len(entries) not in (0, expected):
+            raise ValueError(
+                f"{path}: {name} must have {expected} entries; found {len(entries)}."
+            )
+    if split and (min(split) < 0 or sum(split) != n_rows):
+        raise ValueError(
+            f"{path}: split must be the numbers of training and test rows, which add "
+            f"up to {n_rows} rows; found {split[0]} and {split[1]}."
         )
 
 
 def _csr_matrix(arrays: dict[str, NDArray[Any]], path: str) -> Any:
     try:
         buffers = (arrays["X_data"], arrays["X_indices"], arrays["X_indptr"])
-        X = sparse.csr_array(buffers, shape=tuple(arrays["X_shape"]), dtype=np.float64)
+        shape = tuple(arrays["X_shape"].tolist())
+        X = sparse.csr_array(buffers, shape=shape, dtype=np.float64)
         X.check_format()
-    except (KeyError, ValueError) as error:
+    except Exception as error:  # wrong indices can raise any error
         raise ValueError(
-            f"{path}: X_data, X_indices, X_indptr and X_shape must be a CSR matrix; "
-            f"{error}"
+            f"{path}: X_data, X_indices, X_indptr and X_shape must be the parts of a "
+            "CSR matrix. Take them from a scipy.sparse.csr_array."
         ) from error
     return X
 
 
+def _texts(names: NDArray[Any] | None) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    if names.dtype.kind == "S":
+        return tuple(name.decode(errors="replace") for name in names.tolist())
+    return tuple(str(name) for name in names.tolist())
+
+
 def _labels(Y: NDArray[Any], path: str) -> NDArray[Any]:
     if Y.dtype.kind in "biu":
+        if Y.max(initial=0) > np.iinfo(int).max:
+            raise ValueError(f"{path}: labels must be below 2^63; found {Y.max()}.")
         return Y.astype(int)
     return whole_labels(Y.astype(float), path, lambda i, j: f"Y[{i}, {j}]")

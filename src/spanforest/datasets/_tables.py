@@ -1,6 +1,7 @@
 """Data sets from tables of pandas: numbers, categories and labels."""
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest._wording import listed
+from spanforest._wording import listed, quoted
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._text_files import stem
@@ -37,7 +38,7 @@ class Table(NamedTuple):
     def cell(self, name: str, row: int) -> str:
         """Return where a value stands, for messages."""
         line = self.line_of_row(row)
-        return f"{name!r} of row {row + 1}" + (f" (line {line})" if line else "")
+        return f"{quoted(name)} of row {row + 1}" + (f" (line {line})" if line else "")
 
 
 def make_dataset(table: Table, choice: Choice) -> Dataset:
@@ -96,8 +97,6 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     True and false, yes and no are 1 and 0, and stand for themselves. A column with
     more numbers than words is refused: the words are more likely mistakes.
     """
-    import pandas
-
     column = table.frame[name]
     known = column.notna().to_numpy(dtype=bool)
     codes = np.full(len(column), np.nan)
@@ -105,19 +104,30 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     if all(isinstance(value, bool | np.bool_) for value in values):
         codes[known] = values.to_numpy(dtype=np.float64)
         return codes, ()
-    is_word = known & pandas.to_numeric(column, errors="coerce").isna().to_numpy()
+    is_word = known & _are_words(column)
     if 2 * is_word.sum() <= known.sum():
         # numbers in quotes are text too
         row = int(np.argmax(is_word if is_word.any() else known))
         raise ValueError(
             f"{table.path}: features must be numbers; {table.cell(name, row)} is "
-            f"{column.iloc[row]!r}. Turn such values into numbers, leave them empty "
-            f"if they are missing, or leave the column out: drop=[{name!r}]."
+            f"{quoted(column.iloc[row])}. Turn such values into numbers, leave them "
+            f"empty if they are missing, or leave the column out: drop=[{name!r}]."
         )
-    texts, places = np.unique(values.astype(str).to_numpy(str), return_inverse=True)
-    words = numbers_of_words(texts.tolist())
-    codes[known] = places if words is None else np.array(words)[places]
-    return codes, tuple(texts.tolist()) if words is None else ()
+    words = values.astype(object).map(str).to_numpy(str)
+    texts, places = np.unique(words, return_inverse=True)
+    numbers = numbers_of_words(texts.tolist())
+    codes[known] = places if numbers is None else np.array(numbers)[places]
+    return codes, tuple(texts.tolist()) if numbers is None else ()
+
+
+def _are_words(column: Any) -> NDArray[np.bool_]:
+    """Return which values of a column are not numbers, nor texts of numbers."""
+    import pandas
+
+    try:
+        return pandas.to_numeric(column, errors="coerce").isna().to_numpy()
+    except (TypeError, ValueError, OverflowError):  # a list, or thousands of digits
+        return np.array([not re.fullmatch(r"[+-]?\d+", str(v)) for v in column])
 
 
 def _point_out_identifiers(
@@ -136,8 +146,8 @@ def _point_out_identifiers(
     first = categories[names[0]]
     raise ValueError(
         f"{table.path}: {names[0]!r} has {len(first)} different texts in "
-        f"{n_known[names[0]]} rows, such as {first[0]!r}: it names the rows, or is "
-        f"free text, and is no category. Leave it out: drop={names!r}."
+        f"{n_known[names[0]]} rows, such as {quoted(first[0])}: it names the rows, or "
+        f"is free text, and is no category. Leave it out: drop={names[:20]!r}."
     )
 
 

@@ -144,7 +144,7 @@ def keep_summary(model: Any, X: Any, Y: Any) -> None:
     >>> from spanforest import MMCRFClassifier
     >>> from spanforest.diagnostics import keep_summary, training_couplings
     >>> X, Y = [[0.0], [1.0], [2.0]], [[0, 0], [0, 1], [1, 1]]
-    >>> model = MMCRFClassifier(tol=0.1, random_state=0).fit(X, Y)
+    >>> model = MMCRFClassifier(kernel="linear", random_state=0).fit(X, Y)
     >>> training_couplings(model) is None
     True
     >>> keep_summary(model, X, Y)

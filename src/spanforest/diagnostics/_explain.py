@@ -172,8 +172,8 @@ def explain(
     >>> [one.other for one in explanation.of("any").support]
     ['right', 'left']
     >>> print(explanation.of("left").describe())
-    left = 0, not 1, by 1.00
-          +1.00  any = 1
+    left = 0, not 1, by 0.999
+         +0.999  any = 1
     """
     fitted, X = FittedModel.of(model, _one_row(x))
     (rows,) = fitted.row_chunks(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,27 +14,33 @@ from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import FactorGraph
 from spanforest.inference import score_labels
 
+Number = TypeVar("Number", float, NDArray[np.float64])
 
-class ReconstructionGap(NamedTuple):
+
+class _Terms(NamedTuple, Generic[Number]):
     """The terms of Theorem 1, averaged over examples.
 
     The theorem: `gap`, computed from errors, equals `variance`, computed from scores.
     """
 
-    member_error: float  # Δ_I: mean squared error of the members' scores
-    ensemble_error: float  # Δ_MAM: squared error of the average score
-    diversity: float  # sum over labels of the variance of their scores
-    coherence: float  # sum over pairs of labels of the covariance of their scores
+    member_error: Number  # Δ_I: mean squared error of the members' scores
+    ensemble_error: Number  # Δ_MAM: squared error of the average score
+    diversity: Number  # sum over labels of the variance of their scores
+    coherence: Number  # sum over pairs of labels of the covariance of their scores
 
     @property
-    def gap(self) -> float:
+    def gap(self) -> Number:
         """Left side of the theorem: error that averaging removes."""
         return self.member_error - self.ensemble_error
 
     @property
-    def variance(self) -> float:
+    def variance(self) -> Number:
         """Right side of the theorem: diversity plus coherence."""
         return self.diversity + self.coherence
+
+
+class ReconstructionGap(_Terms[float]):
+    """The terms of Theorem 1 for all members: `gap` equals `variance`."""
 
     @property
     def relative_gap(self) -> float:
@@ -42,28 +48,13 @@ class ReconstructionGap(NamedTuple):
         return self.variance / self.member_error if self.member_error > 0 else 0.0
 
 
-class DiversityCurve(NamedTuple):
-    """The terms of Theorem 1 for the first 1, 2, ..., n_trees members."""
-
-    member_error: NDArray[np.float64]  # (n_trees,), as are all
-    ensemble_error: NDArray[np.float64]
-    diversity: NDArray[np.float64]
-    coherence: NDArray[np.float64]
+class DiversityCurve(_Terms[NDArray[np.float64]]):
+    """The terms of Theorem 1 for the first 1, 2, ..., n_trees members, as arrays."""
 
     @property
     def n_trees(self) -> NDArray[np.intp]:
         """The sizes 1, 2, ..., n_trees."""
         return np.arange(1, len(self.diversity) + 1)
-
-    @property
-    def gap(self) -> NDArray[np.float64]:
-        """Left side of the theorem at every size."""
-        return self.member_error - self.ensemble_error
-
-    @property
-    def variance(self) -> NDArray[np.float64]:
-        """Right side of the theorem at every size."""
-        return self.diversity + self.coherence
 
 
 def reconstruction_gap(

@@ -5,6 +5,7 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 """
 
 from spanforest.kernels._arrays import unit_rows
+from spanforest.kernels._forest import ForestKernel
 from spanforest.kernels._functions import median_gamma, tanimoto_kernel
 from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
 from spanforest.kernels._registry import (
@@ -18,6 +19,7 @@ from spanforest.kernels._registry import (
 __all__ = [
     "KERNELS",
     "KERNEL_NAMES",
+    "ForestKernel",
     "Kernel",
     "KernelSpec",
     "Scale",

@@ -67,7 +67,7 @@ def tanimoto_kernel(X: Any, Y: Any = None) -> FloatArray:
     return K
 
 
-def median_gamma(X: Any) -> float:
+def median_gamma(X: Any, sample_weight: Any = None) -> float:
     """Return the Gaussian scale at which a typical pair of examples has value 1/e.
 
     This is one over the median of ‖x - y‖² over all pairs of rows. If most rows are
@@ -79,6 +79,9 @@ def median_gamma(X: Any) -> float:
     ----------
     X : array-like or CSR matrix of shape (n_samples, n_features)
         The training examples.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each example counts. With weight 2 it counts as two equal rows, which
+        are a pair of distance 0.
 
     Returns
     -------
@@ -92,7 +95,8 @@ def median_gamma(X: Any) -> float:
     0.25
     """
     X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
-    X = X[evenly_spaced(X.shape[0], _MEDIAN_ROWS)].astype(np.float64)
+    chosen = evenly_spaced(X.shape[0], _MEDIAN_ROWS)
+    X = X[chosen].astype(np.float64)
     if not issparse(X):
         X -= np.median(X, axis=0)  # differences of large numbers are not exact
     lengths = squared_norms(X)
@@ -102,7 +106,23 @@ def median_gamma(X: Any) -> float:
     distances[distances <= noise + np.finfo(float).tiny] = 0.0
     if not distances.any():
         return 1.0
-    return float(1.0 / (np.median(distances) or distances.mean()))
+    if sample_weight is None:
+        return float(1.0 / (np.median(distances) or distances.mean()))
+    weight = np.asarray(sample_weight, dtype=np.float64)[chosen]
+    distances = np.append(distances, 0.0)  # between copies of one example
+    n_copies = np.maximum(weight * (weight - 1.0), 0.0).sum() / 2
+    counts = np.append(weight[pairs[0]] * weight[pairs[1]], n_copies)
+    typical = _weighted_median(distances, counts)
+    return float(1.0 / (typical or np.average(distances, weights=counts)))
+
+
+def _weighted_median(values: FloatArray, counts: FloatArray) -> float:
+    """Return the median of values that occur `counts` times each."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(counts[order])
+    half = total[-1] / 2
+    middle = np.searchsorted(total, half, "left"), np.searchsorted(total, half, "right")
+    return float(values[order[np.array(middle)]].mean())
 
 
 def cosine_kernel(X: Any, Y: Any = None) -> FloatArray:
@@ -141,7 +161,7 @@ def _largest_value(X: Any) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def length_gamma(X: Any) -> float:
+def length_gamma(X: Any, sample_weight: Any = None) -> float:
     """Return one over the mean squared length of the rows; 1 if all of them are zero.
 
     Examples
@@ -149,6 +169,9 @@ def length_gamma(X: Any) -> float:
     >>> length_gamma(np.array([[3.0, 4.0], [0.0, 5.0]]))
     0.04
     """
-    values = X.data if issparse(X) else X
-    mean = np.square(values, dtype=np.float64).sum() / X.shape[0]
+    if sample_weight is not None:
+        mean = np.average(squared_norms(X), weights=sample_weight)
+    else:
+        values = X.data if issparse(X) else X
+        mean = np.square(values, dtype=np.float64).sum() / X.shape[0]
     return float(1.0 / mean) if mean > 0.0 else 1.0

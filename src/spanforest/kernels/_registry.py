@@ -27,6 +27,7 @@ from spanforest.kernels._arrays import (
     n_rows_of,
     squared_norms,
 )
+from spanforest.kernels._forest import ForestKernel
 from spanforest.kernels._functions import (
     cosine_kernel,
     gaussian_kernel,
@@ -51,16 +52,17 @@ class KernelSpec:
     "rbf"          exp(-gamma ‖x - y‖²)
     "cosine"       ⟨x, y⟩ / (‖x‖ ‖y‖), or 0 if either vector is zero
     "tanimoto"     see `tanimoto_kernel`
+    "forest"       see `ForestKernel`; needs labels, so it has no `matrix` here
     "precomputed"  the kernel matrix itself is given in place of `X`
     a callable     `name(X, Y, **kernel_params)`, on two whole matrices
     =============  =======================================================
 
     Parameters
     ----------
-    name : str or callable, default="linear"
-        A name of the table, or a function of two matrices that returns their
-        (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may depend on the
-        two examples i and j only.
+    name : str, ForestKernel or callable, default="linear"
+        A name of the table, a `ForestKernel`, or a function of two matrices that
+        returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may
+        depend on the two examples i and j only.
     gamma : float, optional
         Scale of "poly" and "rbf", positive. By default it is derived from the training
         examples, which are those of the columns: `median_gamma` for "rbf",
@@ -88,7 +90,7 @@ class KernelSpec:
     array([4., 9.])
     """
 
-    name: str | Callable[..., Any] = "linear"
+    name: str | ForestKernel | Callable[..., Any] = "linear"
     gamma: float | None = None
     degree: int = 3
     coef0: float = 1
@@ -99,11 +101,13 @@ class KernelSpec:
             # a copy: the caller's dict may change between fit and predict
             object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))
             return
-        names = sorted([*KERNELS, "precomputed"])
-        if not isinstance(self.name, str) or self.name not in names:
+        names = sorted([*KERNELS, "forest", "precomputed"])
+        if isinstance(self.name, ForestKernel):
+            self.name.check()
+        elif not isinstance(self.name, str) or self.name not in names:
             raise ValueError(
                 f"Unknown kernel {self.name!r}. Pass one of "
-                f"{', '.join(map(repr, names))}, or a callable."
+                f"{', '.join(map(repr, names))}, a ForestKernel or a callable."
             )
         if self.kernel_params:
             raise ValueError(
@@ -111,9 +115,8 @@ class KernelSpec:
                 f"{self.name!r}, which takes none; got {dict(self.kernel_params)!r}. "
                 "Set gamma, degree and coef0 as parameters of their own."
             )
-        if self.name in KERNELS:
-            for check in KERNELS[self.name].checks:
-                check(self)
+        for check in self._named.checks if self._named else ():
+            check(self)
 
     @property
     def is_callable(self) -> bool:
@@ -138,25 +141,41 @@ class KernelSpec:
         return self._scale is not None
 
     @property
-    def _scale(self) -> Scale | None:
-        return KERNELS[self.name].scale if self.name in KERNELS else None
+    def is_forest(self) -> bool:
+        """Whether the kernel is a forest, which must be grown on labels first.
 
-    def with_gamma(self, X: Any) -> KernelSpec:
+        Examples
+        --------
+        >>> KernelSpec("forest").is_forest, KernelSpec("rbf").is_forest
+        (True, False)
+        """
+        return self.name == "forest" or isinstance(self.name, ForestKernel)
+
+    @property
+    def _named(self) -> Kernel | None:
+        return KERNELS.get(self.name) if isinstance(self.name, str) else None
+
+    @property
+    def _scale(self) -> Scale | None:
+        return self._named.scale if self._named else None
+
+    def with_gamma(self, X: Any, sample_weight: Any = None) -> KernelSpec:
         """Return the kernel with the gamma that it has on training examples `X`.
 
-        That is a number if the kernel has a scale, and None otherwise.
+        That is a number if the kernel has a scale, and None otherwise. `sample_weight`
+        holds the weights of the examples, all 1 by default.
         """
         if self._scale is None:
             return replace(self, gamma=None)
         if self.gamma is not None:
             return self
-        return replace(self, gamma=self._scale.default(X))
+        return replace(self, gamma=self._scale.default(X, sample_weight))
 
-    def unit_gamma(self, X: Any) -> float:
+    def unit_gamma(self, X: Any, sample_weight: Any = None) -> float:
         """Return the gamma at which a typical size of the examples `X` becomes 1.
 
         For "rbf" that is the median squared distance between two of them, for "poly"
-        their mean squared length.
+        their mean squared length. `sample_weight` holds the weights of the examples.
 
         Examples
         --------
@@ -165,7 +184,7 @@ class KernelSpec:
         """
         if self._scale is None:
             raise ValueError(f"the kernel {self.name!r} has no gamma.")
-        return self._scale.unit(X)
+        return self._scale.unit(X, sample_weight)
 
     def matrix(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the kernel values between all rows of `X` and all rows of `Y`.
@@ -193,7 +212,7 @@ class KernelSpec:
         if self.name == "precomputed":
             return as_float(X)
         with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
-            K = KERNELS[self.name].matrix(self, X, Y)
+            K = self._by_name.matrix(self, X, Y)
         if not np.isfinite(largest_entry(K)):
             raise ValueError(
                 f"The kernel {self.name!r} must have finite values; "
@@ -230,7 +249,16 @@ class KernelSpec:
             check_square(K, "a precomputed kernel matrix")
             return K.diagonal().copy()
         X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
-        return KERNELS[self.name].diagonal(self, X)
+        return self._by_name.diagonal(self, X)
+
+    @property
+    def _by_name(self) -> Kernel:
+        if self._named is None:
+            raise ValueError(
+                "the forest kernel is grown on examples and labels, and has no values "
+                "before that. Pass it to a classifier."
+            )
+        return self._named
 
     @property
     def _other_remedies(self) -> str:
@@ -259,14 +287,16 @@ class KernelSpec:
     def _call_diagonal(self, kernel: Callable[..., Any], X: Any) -> FloatArray:
         starts = range(0, n_rows_of(X), _CALLABLE_BLOCK)
         blocks = [X[start : start + _CALLABLE_BLOCK] for start in starts]
-        return np.concatenate([self._call(kernel, b, b).diagonal() for b in blocks])
+        return np.concatenate(
+            [self._call(kernel, block, block).diagonal() for block in blocks]
+        )
 
 
 class Scale(NamedTuple):
-    """Two ways to derive a kernel's gamma from training examples."""
+    """Two ways to derive a gamma from training examples and their weights."""
 
-    default: Callable[[Any], float]  # if the user gives none
-    unit: Callable[[Any], float]  # at which a typical size of the examples becomes 1
+    default: Callable[[Any, Any], float]  # if the user gives none
+    unit: Callable[[Any, Any], float]  # at which a typical size of examples becomes 1
 
 
 class Kernel(NamedTuple):
@@ -297,7 +327,7 @@ def _check_polynomial(spec: KernelSpec) -> None:
         )
 
 
-def _one_over_n_features(X: Any) -> float:
+def _one_over_n_features(X: Any, sample_weight: Any = None) -> float:
     return 1.0 / np.shape(X)[1]
 
 
@@ -340,4 +370,4 @@ KERNELS: dict[str, Kernel] = {
     "tanimoto": Kernel(matrix=lambda spec, X, Y: tanimoto_kernel(X, Y), diagonal=_ones),
 }
 
-KERNEL_NAMES = tuple(sorted([*KERNELS, "precomputed"]))
+KERNEL_NAMES = tuple(sorted([*KERNELS, "forest", "precomputed"]))

@@ -8,7 +8,7 @@ from spanforest.paper._performance_table import PerformanceTable, performance_ta
 from spanforest.paper._protocols import PROTOCOLS
 from spanforest.paper._published import DATASETS
 from spanforest.paper._rank_comparison import RankComparison, compare_ranks
-from spanforest.paper._row_selection import Settings, outdated, select_folds
+from spanforest.paper._row_selection import RunSettings, outdated, select_folds
 from spanforest.paper._rows import Row, RowFile, identity, latest
 from spanforest.paper._run import run
 from spanforest.paper._stored_graph import StoredGraph
@@ -28,7 +28,7 @@ __all__ = [
     "RankComparison",
     "Row",
     "RowFile",
-    "Settings",
+    "RunSettings",
     "StoredGraph",
     "compare_ranks",
     "dataset_table",

@@ -1,11 +1,11 @@
 """The paper's Table 1, the data sets, from rows alone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from spanforest.paper._names import display_name, in_order
-from spanforest.paper._published import DATASETS, TABLE_1, PublishedDataset
+from spanforest.paper._published import DATASETS, TABLE_1, DatasetSize
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
@@ -16,13 +16,9 @@ class DatasetStatistics(NamedTuple):
     """A line of Table 1, with the paper's own line if it has one."""
 
     name: str
-    n_samples: int
-    n_labels: int
-    n_features: int  # number of examples if there is only a kernel matrix
-    cardinality: float
-    density: float
+    size: DatasetSize
     note: str
-    paper: PublishedDataset | None
+    paper: DatasetSize | None
 
     @property
     def remark(self) -> str:
@@ -33,10 +29,10 @@ class DatasetStatistics(NamedTuple):
             return "Not in the paper."
         if self.name.startswith("circle"):
             return "Generated anew: the paper's own points are not published."
-        if (self.n_samples, self.n_labels) == self.paper[:2]:
+        if self.size[:2] == self.paper[:2]:
             return ""
         return (
-            f"{self.n_samples} instances and {self.n_labels} labels here, "
+            f"{self.size.n_samples} instances and {self.size.n_labels} labels here, "
             f"{self.paper.n_samples} and {self.paper.n_labels} in the paper."
         )
 
@@ -63,29 +59,27 @@ class DatasetTable(Table):
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary per data set, the paper's numbers as ``paper_...``."""
-        records = []
-        for dataset in self.datasets:
-            record: dict[str, Any] = {"dataset": dataset.name}
-            for key in PublishedDataset._fields:
-                record[key] = getattr(dataset, key)
-            for key in PublishedDataset._fields:
-                record[f"paper_{key}"] = getattr(dataset.paper, key, None)
-            records.append({**record, "note": dataset.remark})
-        return records
+        names = DatasetSize._fields
+        return [
+            {
+                "dataset": dataset.name,
+                **dataset.size._asdict(),
+                **{f"paper_{key}": getattr(dataset.paper, key, None) for key in names},
+                "note": dataset.remark,
+            }
+            for dataset in self.datasets
+        ]
 
 
 def _dataset_line(dataset: DatasetStatistics) -> Line:
-    def texts(numbers: Sequence[float]) -> list[str]:
-        counts = [str(number) for number in numbers[:3]]
-        return [*counts, *(f"{number:.2f}" for number in numbers[3:])]
+    def texts(size: DatasetSize) -> list[str]:
+        return [*map(str, size[:3]), *(f"{number:.2f}" for number in size[3:])]
 
-    values = texts(dataset[1:6])
+    values = texts(dataset.size)
     paper = [""] * len(values) if dataset.paper is None else texts(dataset.paper)
     pairs = zip(values, paper, strict=True)
-    return Line(
-        display_name(dataset.name),
-        tuple(Entry(value, paper=printed) for value, printed in pairs),
-    )
+    entries = (Entry(value, paper=printed) for value, printed in pairs)
+    return Line(display_name(dataset.name), tuple(entries))
 
 
 def _remarks(datasets: Iterable[DatasetStatistics]) -> tuple[str, ...]:
@@ -149,15 +143,19 @@ def _statistics(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
         name, data = row["dataset"], row.get("data")
         if not data:
             continue
-        numbers = {key: data[key] for key in PublishedDataset._fields}
-        note, paper = data.get("note") or "", TABLE_1.get(name)
-        statistics = DatasetStatistics(name, **numbers, note=note, paper=paper)
+        size = DatasetSize(*(data[key] for key in DatasetSize._fields))
+        note = data.get("note") or ""
+        statistics = DatasetStatistics(name, size, note, TABLE_1.get(name))
         known = by_name.setdefault(name, statistics)
         if known != statistics:
+            before, after = (
+                {**each.size._asdict(), "note": each.note}
+                for each in (known, statistics)
+            )
             differing = [
-                f"{key} {getattr(known, key)!r} and {getattr(statistics, key)!r}"
-                for key in (*PublishedDataset._fields, "note")
-                if getattr(known, key) != getattr(statistics, key)
+                f"{key} {before[key]!r} and {after[key]!r}"
+                for key in before
+                if before[key] != after[key]
             ]
             raise ValueError(
                 f"rows of {name} must describe the same data; found "

@@ -17,6 +17,7 @@ from sklearn.preprocessing import (
     Normalizer,
     StandardScaler,
 )
+from sklearn.utils.extmath import safe_sparse_dot
 
 from spanforest.datasets import Dataset
 from spanforest.kernels import tanimoto_kernel
@@ -36,18 +37,11 @@ class _Stacked(NamedTuple):
     values: NDArray[np.float64]
 
 
-class Fold:
-    """A training set and a test set, prepared for any method.
+class FoldInputs:
+    """The rows `train` and `test` of a data set, prepared for any method.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Features or a kernel matrix, and labels.
-    train, test : ndarray of int
-        Rows of the training set and of the test set.
-    scaling : {"unit", "standard"}, default="unit"
-        Whether to scale features that are not words to [0, 1], as in the paper, or to
-        mean 0 and variance 1.
+    With `scaling` "unit" features that are not words are scaled to [0, 1], as in the
+    paper; with "standard" to mean 0 and variance 1.
     """
 
     def __init__(
@@ -64,10 +58,12 @@ class Fold:
         self.label_names = dataset.label_names
         self._stacked: _Stacked | None = None
 
-    def inner_fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> "Fold":
+    def inner_fold(
+        self, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> "FoldInputs":
         """Split the training set again; `train` and `test` are positions in it."""
         rows = self._train
-        return Fold(self._dataset, rows[train], rows[test], self._scaling)
+        return FoldInputs(self._dataset, rows[train], rows[test], self._scaling)
 
     @cached_property
     def features(self) -> TrainTest:
@@ -97,12 +93,9 @@ class Fold:
         One exception: if scaling makes all features of an example zero, its diagonal
         entry in a linear kernel is zero too.
 
-        Parameters
-        ----------
-        width : float, optional
-            None for the data set's own kernel: linear, Tanimoto, or the given matrix.
-            Otherwise a Gaussian of its distances: squared distances are divided by half
-            their mean over the training set, times `width`.
+        Without a `width` it is the data set's own kernel: linear, Tanimoto, or the
+        given matrix. Otherwise it is a Gaussian of its distances: squared distances are
+        divided by half their mean over the training set, times `width`.
         """
         if width is None:
             return self._own_kernel
@@ -130,18 +123,13 @@ class Fold:
     def explicit_features(self, width: float | None = None) -> TrainTest:
         """Return features whose inner products are a kernel, for methods without one.
 
-        Parameters
-        ----------
-        width : float, optional
-            As for `kernel`. A linear kernel gives `unit_features`. Any other kernel is
-            projected on 300 training examples (Nystroem's method), which is exact if
-            there are no more than these.
+        A linear kernel gives `unit_features`. Any other kernel is projected on 300
+        training examples (Nystroem's method), which is exact if there are no more.
         """
         if width is None and self.is_linear:
             return self.unit_features
         kernel = self.kernel(width)
-        n_train = len(kernel.train)
-        drawn = np.random.default_rng(0).permutation(n_train)
+        drawn = np.random.default_rng(0).permutation(len(kernel.train))
         basis = np.sort(drawn[:_N_BASIS])
         # not scikit-learn's Nystroem: it takes a kernel matrix only with all examples
         values, vectors = np.linalg.eigh(kernel.train[np.ix_(basis, basis)])
@@ -168,30 +156,19 @@ class Fold:
         if not self.is_linear or self._dataset.is_text:
             return TrainTest(*(np.maximum(2.0 - 2.0 * K, 0.0) for K in self.kernel()))
         lengths = [_squares(X) for X in self.features]
-        return TrainTest(
-            *(
-                np.maximum(length[:, None] + lengths[0] - 2.0 * product, 0.0)
-                for length, product in zip(
-                    lengths, _products(self.features), strict=True
-                )
-            )
-        )
+        pairs = zip(lengths, _products(self.features), strict=True)
+        squares = (own[:, None] + lengths[0] - 2.0 * product for own, product in pairs)
+        return TrainTest(*(np.maximum(D, 0.0) for D in squares))
 
 
 class FoldKernel:
-    """A kernel of a fold as a function of the numbers of examples.
+    """`FoldInputs.kernel` of one width as a function of the numbers of examples.
 
-    A classifier that computes its kernels itself can so use any kernel of a fold.
-
-    Parameters
-    ----------
-    fold : Fold
-        The fold of the examples. It computes the kernel when it is first needed.
-    width : float or None
-        As for `Fold.kernel`.
+    A classifier that computes its kernels itself can so use any kernel of a fold. The
+    fold computes the kernel when it is first needed.
     """
 
-    def __init__(self, fold: Fold, width: float | None):
+    def __init__(self, fold: FoldInputs, width: float | None):
         self.width = width
         self._fold = fold
 
@@ -234,8 +211,10 @@ class _UnitScaler(MinMaxScaler):
 
 def _products(features: TrainTest) -> TrainTest:
     """Return the inner products with the training set as dense matrices."""
-    products = (X @ features.train.T for X in features)
-    return TrainTest(*(P.toarray() if sparse.issparse(P) else P for P in products))
+    train = features.train
+    return TrainTest(
+        *(safe_sparse_dot(X, train.T, dense_output=True) for X in features)
+    )
 
 
 def _squares(X: Any) -> NDArray[np.float64]:

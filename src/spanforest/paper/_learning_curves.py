@@ -1,8 +1,7 @@
 """The numbers of the paper's Figure 1, learning curves, from rows alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from spanforest.aggregation import AGGREGATIONS
 from spanforest.metrics import MEASURES
 from spanforest.paper._names import in_order
 from spanforest.paper._published import DATASETS
-from spanforest.paper._row_selection import Settings, select_folds
+from spanforest.paper._row_selection import RunSettings, select_folds
 from spanforest.paper._rows import Row
 
 
@@ -23,7 +22,7 @@ class LearningCurves:
     """
 
     dataset: str
-    settings: Settings
+    settings: RunSettings
     n_folds: int  # over all seeds
     # by measure and method, each (n_trees,)
     curves: Mapping[str, Mapping[str, NDArray[np.float64]]]
@@ -86,32 +85,31 @@ def learning_curves(
         by_method = by_dataset[dataset]
         common = sorted(set.intersection(*map(set, by_method.values())))
         if common:
-            curves[dataset] = _curves(dataset, settings, by_method, common)
+            shared = {
+                method: [by_method[method][fold] for fold in common]
+                for method in in_order(by_method, AGGREGATIONS)
+            }
+            curves[dataset] = _curves(dataset, settings, shared)
     return curves
 
 
 def _curves(
-    dataset: str,
-    settings: Settings,
-    by_method: Mapping[str, Mapping[tuple[int, int], Row]],
-    folds: Sequence[tuple[int, int]],
+    dataset: str, settings: RunSettings, by_method: Mapping[str, list[Row]]
 ) -> LearningCurves:
-    curves, member_scores = {}, {}
-    methods = in_order(by_method, AGGREGATIONS)
-    for measure in MEASURES:
-        of_method = {}
-        for method in methods:
-            rows = [by_method[method][fold] for fold in folds]
-            of_method[method] = np.mean([row["curve"][measure] for row in rows], axis=0)
-            of_method[method].setflags(write=False)
-        curves[measure] = MappingProxyType(of_method)
-        # the ensembles of a fold share their members, so the first stands for all
-        members = [by_method[methods[0]][fold]["members"][measure] for fold in folds]
-        member_scores[measure] = float(np.mean(members))
-    return LearningCurves(
-        dataset,
-        settings,
-        len(folds),
-        MappingProxyType(curves),
-        MappingProxyType(member_scores),
-    )
+    """Average the curves of each method over its rows, which are of the same folds."""
+    curves = {
+        measure: {
+            method: np.mean([row["curve"][measure] for row in rows], axis=0)
+            for method, rows in by_method.items()
+        }
+        for measure in MEASURES
+    }
+    for curve in (curve for each in curves.values() for curve in each.values()):
+        curve.setflags(write=False)
+    # the ensembles of a fold share their members, so the first stands for all
+    first = next(iter(by_method.values()))
+    member_scores = {
+        measure: float(np.mean([row["members"][measure] for row in first]))
+        for measure in MEASURES
+    }
+    return LearningCurves(dataset, settings, len(first), curves, member_scores)

@@ -1,7 +1,6 @@
 """How tables and figures name and order data sets, methods and measures."""
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 
 from spanforest.metrics import MEASURES
 from spanforest.paper._published import DATASETS
@@ -24,14 +23,12 @@ _METHOD_TITLES = {
 }
 METHODS = tuple(_METHOD_TITLES)
 
-TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        **{name: measure.title for name, measure in MEASURES.items()},
-        **_METHOD_TITLES,
-        **{name: name.capitalize() for name in DATASETS},
-        "nci60": "NCI60",
-    }
-)
+TITLES: Mapping[str, str] = {
+    **{name: measure.title for name, measure in MEASURES.items()},
+    **_METHOD_TITLES,
+    **{name: name.capitalize() for name in DATASETS},
+    "nci60": "NCI60",
+}
 
 
 def display_name(key: str) -> str:

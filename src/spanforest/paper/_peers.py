@@ -20,17 +20,7 @@ def logistic_regression(C: float) -> LogisticRegression:
 
 
 class ClassifierChains(ClassifierMixin, BaseEstimator):
-    """Chains of logistic regressions in random orders, with averaged probabilities.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Weakness of the regularisation.
-    n_chains : int, default=10
-        Number of chains.
-    random_state : int, default=0
-        Seed of the orders.
-    """
+    """Chains of logistic regressions in random orders, with averaged probabilities."""
 
     def __init__(self, C: float = 1.0, n_chains: int = 10, random_state: int = 0):
         self.C = C
@@ -64,16 +54,7 @@ class ClassifierChains(ClassifierMixin, BaseEstimator):
 class BoomerRules(ClassifierMixin, BaseEstimator):
     """BOOMER's boosted rules (Rapp et al. 2020), trained in one thread.
 
-    Parameters
-    ----------
-    max_rules : int, default=1000
-        Number of rules.
-    shrinkage : float, default=0.3
-        Weight of a new rule.
-    l2_regularization_weight : float, default=1.0
-        Shrinks the scores of the rules.
-    random_state : int, default=0
-        Seed. One is added to it, because BOOMER wants a positive number.
+    The parameters are BOOMER's own.
     """
 
     def __init__(
@@ -96,7 +77,7 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
             max_rules=self.max_rules,
             shrinkage=self.shrinkage,
             l2_regularization_weight=self.l2_regularization_weight,
-            random_state=self.random_state % (2**31 - 1) + 1,
+            random_state=self.random_state % (2**31 - 1) + 1,  # must be positive
             parallel_rule_refinement="false",
             parallel_statistic_update="false",
             # BOOMER 0.12 writes beyond its arrays if it predicts with one thread
@@ -111,15 +92,7 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
 
 
 class NearestNeighbours(ClassifierMixin, BaseEstimator):
-    """MLkNN (Zhang & Zhou 2007) of scikit-multilearn-ng.
-
-    Parameters
-    ----------
-    k : int, default=10
-        Number of neighbours.
-    s : float, default=1.0
-        Smoothing.
-    """
+    """MLkNN (Zhang & Zhou 2007) with `k` neighbours, of scikit-multilearn-ng."""
 
     def __init__(self, k: int = 10, s: float = 1.0):
         self.k = k
@@ -144,8 +117,5 @@ def _dense(X: Any) -> NDArray:
 
 def _single(X: Any) -> Any:
     """Return features in 32 bits, which is what BOOMER reads."""
-    return (
-        sparse.csr_matrix(X, dtype=np.float32)
-        if sparse.issparse(X)
-        else np.asarray(X, dtype=np.float32)
-    )
+    as_matrix = sparse.csr_matrix if sparse.issparse(X) else np.asarray
+    return as_matrix(X, dtype=np.float32)

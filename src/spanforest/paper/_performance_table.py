@@ -22,7 +22,7 @@ from spanforest.paper._published import (
     printed_ranks,
     published_top2,
 )
-from spanforest.paper._row_selection import Settings, select_folds
+from spanforest.paper._row_selection import RunSettings, select_folds
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
 
@@ -63,7 +63,7 @@ class PerformanceTable(Table):
     whose mean is over other folds than the others.
     """
 
-    settings: Settings
+    settings: RunSettings
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     cells: Mapping[tuple[str, str, str], Cell]  # by measure, data set and method
@@ -105,16 +105,10 @@ class PerformanceTable(Table):
         )
 
     def _block(self, measure: str) -> Block:
-        lines = [
-            Line(
-                display_name(dataset),
-                tuple(
-                    _entry(self.cells[measure, dataset, method])
-                    for method in self.methods
-                ),
-            )
-            for dataset in self.datasets
-        ]
+        lines = []
+        for dataset in self.datasets:
+            cells = (self.cells[measure, dataset, method] for method in self.methods)
+            lines.append(Line(display_name(dataset), tuple(map(_entry, cells))))
         return Block(
             title=display_name(measure),
             header=("Data set", *map(display_name, self.methods)),
@@ -136,37 +130,30 @@ class PerformanceTable(Table):
         self, name: str, counts: Mapping[str, int], published: Mapping[str, int]
     ) -> Line:
         emphasis = marks(printed_ranks([counts.get(method) for method in self.methods]))
-        entries = [
-            Entry(
-                str(counts.get(method, "")),
-                paper=str(published.get(method, "")),
-                mark=mark,
-            )
-            for method, mark in zip(self.methods, emphasis, strict=True)
-        ]
+        entries = []
+        for method, mark in zip(self.methods, emphasis, strict=True):
+            value, paper = (str(each.get(method, "")) for each in (counts, published))
+            entries.append(Entry(value, paper=paper, mark=mark))
         return Line(name, tuple(entries))
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary per cell, in percent and full precision."""
-        records = []
-        for (measure, dataset, method), cell in self.cells.items():
-            paper = cell.paper or NOT_PUBLISHED
-            records.append(
-                {
-                    "protocol": self.settings.protocol,
-                    "dataset": dataset,
-                    "method": method,
-                    "measure": measure,
-                    "mean": cell.mean,
-                    "deviation": cell.deviation,
-                    "n_folds": cell.n_folds,
-                    "rank": cell.rank,
-                    "paper_mean": paper.mean,
-                    "paper_deviation": paper.deviation,
-                    "state": cell.state,
-                }
-            )
-        return records
+        return [
+            {
+                "protocol": self.settings.protocol,
+                "dataset": dataset,
+                "method": method,
+                "measure": measure,
+                "mean": cell.mean,
+                "deviation": cell.deviation,
+                "n_folds": cell.n_folds,
+                "rank": cell.rank,
+                "paper_mean": cell.paper and cell.paper.mean,
+                "paper_deviation": cell.paper and cell.paper.deviation,
+                "state": cell.state,
+            }
+            for (measure, dataset, method), cell in self.cells.items()
+        ]
 
 
 def performance_table(rows: Iterable[Row], protocol: str = "paper") -> PerformanceTable:
@@ -223,7 +210,7 @@ def performance_table(rows: Iterable[Row], protocol: str = "paper") -> Performan
             cells.update(_line(measure, dataset, by_method, settings.n_folds))
     notes = (
         *_reading_notes(cells),
-        *_seed_notes(by_place.values(), settings.seeds),
+        *_seed_notes(by_place, settings),
         *_training_notes(folds),
         *_origin_notes(folds),
         *data_notes(folds),
@@ -338,26 +325,15 @@ def _compared(methods: Collection[str]) -> str:
     return text
 
 
-def _seed_notes(
-    cells: Iterable[Sequence[Row]], seeds: tuple[int, ...]
-) -> Iterator[str]:
+def _seed_notes(cells: Mapping[Any, list[Row]], settings: RunSettings) -> Iterator[str]:
     """Say so if some cells lack a seed."""
-    if any({row["seed"] for row in folds} != set(seeds) for folds in cells):
+    seeds = set(settings.seeds)
+    if any({row["seed"] for row in folds} != seeds for folds in cells.values()):
         yield "Not every method was run with every seed on every data set."
 
 
 def _training_notes(folds: Sequence[Row]) -> Iterator[str]:
-    """Name the methods whose training did not converge, in one note per data set.
-
-    Examples
-    --------
-    >>> fold = {"dataset": "emotions", "method": "mam", "fold": 0, "gap": 0.07}
-    >>> list(_training_notes([{**fold, "warnings": []}]))
-    []
-    >>> print(*_training_notes([{**fold, "warnings": ["The gap is ..."]}]))
-    Emotions: training stopped short of its goal: MAM (1 of 1 folds, duality gap up
-    to 7% of the dual objective).
-    """
+    """Name the methods whose training did not converge, in one note per data set."""
     by_set: dict[str, dict[str, list[Row]]] = {}
     for row in folds:
         by_set.setdefault(row["dataset"], {}).setdefault(row["method"], []).append(row)

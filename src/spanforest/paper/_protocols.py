@@ -42,19 +42,17 @@ Candidates = tuple[dict[str, Any], ...]
 
 
 class Family(NamedTuple):
-    """Learners that share one choice of parameters, made by one of them."""
+    """Learners that share one choice; the one of the family's name makes it."""
 
-    learner: str  # the one that makes the choice
     candidates: Candidates
     tunes_itself: bool = False  # the learner chooses in `fit`
 
     @property
     def grid(self) -> dict[str, list[Any]]:
         """The values of each parameter."""
-        names = self.candidates[0]
         return {
             name: list(dict.fromkeys(each[name] for each in self.candidates))
-            for name in names
+            for name in self.candidates[0]
         }
 
 
@@ -64,7 +62,7 @@ class Protocol(NamedTuple):
     name: str
     learners: Mapping[str, str]  # learner -> family, in the order of the tables
     families: Mapping[str, Family]
-    scaling: str  # of features, see `Fold`
+    scaling: str  # of features, see `FoldInputs`
     chooses_per_fold: bool
 
 
@@ -97,58 +95,44 @@ PAPER = Protocol(
         "ensemble": "mmcrf",
     },
     families={
-        "svm": Family("svm", _grid(C=PAPER_GRID)),
-        "adaboost": Family("adaboost", ({},)),
-        "mtl": Family("mtl", _grid(gamma=PAPER_GRID)),
-        "mmcrf": Family("mmcrf", _grid(C=PAPER_GRID)),
+        "svm": Family(_grid(C=PAPER_GRID)),
+        "adaboost": Family(({},)),
+        "mtl": Family(_grid(gamma=PAPER_GRID)),
+        "mmcrf": Family(_grid(C=PAPER_GRID)),
     },
     scaling="unit",
     chooses_per_fold=False,
 )
 
+_TUNED_FAMILIES = {
+    "svm": Family(_MARGIN_GRID),
+    "bagging": Family(_MARGIN_GRID),
+    "adaboost": Family(
+        _grid(max_leaf_nodes=(4, 10, 30, 100), max_features=(None, 0.3, 0.1))
+    ),
+    "mtl": Family(_grid(width=_WIDTHS, gamma=(0.001, 0.02, 0.3))),
+    "mmcrf": Family(_MARGIN_GRID),
+    "ensemble": Family(_MARGIN_GRID),
+    "selftuned": Family(_SELFTUNED_GRID, tunes_itself=True),
+    "ecc": Family(_LOGISTIC_GRID),
+    "forest": Family(
+        _grid(max_features=("sqrt", 0.1, 0.3), min_samples_leaf=(1, 2, 4, 8))
+    ),
+    "logistic": Family(_LOGISTIC_GRID),
+    "boomer": Family(
+        _grid(
+            max_rules=(300, 1000),
+            shrinkage=(0.1, 0.3, 0.5),
+            l2_regularization_weight=(1.0, 10.0),
+        )
+    ),
+    "mlknn": Family(_grid(k=(3, 5, 7, 10, 15, 20), s=(0.5, 1.0))),
+}
+
 TUNED = Protocol(
     name="tuned",
-    learners={
-        "svm": "svm",
-        "bagging": "bagging",
-        "adaboost": "adaboost",
-        "mtl": "mtl",
-        "mmcrf": "mmcrf",
-        "ensemble": "ensemble",
-        "selftuned": "selftuned",
-        "ecc": "ecc",
-        "forest": "forest",
-        "logistic": "logistic",
-        "boomer": "boomer",
-        "mlknn": "mlknn",
-    },
-    families={
-        "svm": Family("svm", _MARGIN_GRID),
-        "bagging": Family("bagging", _MARGIN_GRID),
-        "adaboost": Family(
-            "adaboost",
-            _grid(max_leaf_nodes=(4, 10, 30, 100), max_features=(None, 0.3, 0.1)),
-        ),
-        "mtl": Family("mtl", _grid(width=_WIDTHS, gamma=(0.001, 0.02, 0.3))),
-        "mmcrf": Family("mmcrf", _MARGIN_GRID),
-        "ensemble": Family("ensemble", _MARGIN_GRID),
-        "selftuned": Family("selftuned", _SELFTUNED_GRID, tunes_itself=True),
-        "ecc": Family("ecc", _LOGISTIC_GRID),
-        "forest": Family(
-            "forest",
-            _grid(max_features=("sqrt", 0.1, 0.3), min_samples_leaf=(1, 2, 4, 8)),
-        ),
-        "logistic": Family("logistic", _LOGISTIC_GRID),
-        "boomer": Family(
-            "boomer",
-            _grid(
-                max_rules=(300, 1000),
-                shrinkage=(0.1, 0.3, 0.5),
-                l2_regularization_weight=(1.0, 10.0),
-            ),
-        ),
-        "mlknn": Family("mlknn", _grid(k=(3, 5, 7, 10, 15, 20), s=(0.5, 1.0))),
-    },
+    learners={name: name for name in _TUNED_FAMILIES},
+    families=_TUNED_FAMILIES,
     scaling="standard",
     chooses_per_fold=True,
 )

@@ -5,18 +5,17 @@ they can be compared with the paper line by line.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 Mark = Literal["", "best", "second"]
 
 
-class PublishedDataset(NamedTuple):
-    """A line of the paper's Table 1."""
+class DatasetSize(NamedTuple):
+    """The numbers in a line of Table 1, the paper's or ours."""
 
     n_samples: int
     n_labels: int
-    n_features: int
+    n_features: int  # number of examples if there is only a kernel matrix
     cardinality: float
     density: float
 
@@ -33,20 +32,18 @@ NOT_PUBLISHED = PublishedScore(None, None)
 
 PAPER_METHODS = ("svm", "bagging", "adaboost", "mtl", "mmcrf", "mam")
 
-TABLE_1: Mapping[str, PublishedDataset] = MappingProxyType(
-    {
-        "emotions": PublishedDataset(593, 6, 72, 1.87, 0.31),
-        "yeast": PublishedDataset(2417, 14, 103, 4.24, 0.30),
-        "scene": PublishedDataset(2407, 6, 294, 1.07, 0.18),
-        "enron": PublishedDataset(1702, 53, 1001, 3.36, 0.06),
-        "cal500": PublishedDataset(502, 174, 68, 26.04, 0.15),
-        "fingerprint": PublishedDataset(490, 286, 490, 49.10, 0.17),
-        "nci60": PublishedDataset(4547, 60, 4547, 11.05, 0.18),
-        "medical": PublishedDataset(978, 45, 1449, 1.14, 0.03),
-        "circle10": PublishedDataset(1000, 10, 3, 8.54, 0.85),
-        "circle50": PublishedDataset(1000, 50, 3, 35.63, 0.71),
-    }
-)
+TABLE_1: Mapping[str, DatasetSize] = {
+    "emotions": DatasetSize(593, 6, 72, 1.87, 0.31),
+    "yeast": DatasetSize(2417, 14, 103, 4.24, 0.30),
+    "scene": DatasetSize(2407, 6, 294, 1.07, 0.18),
+    "enron": DatasetSize(1702, 53, 1001, 3.36, 0.06),
+    "cal500": DatasetSize(502, 174, 68, 26.04, 0.15),
+    "fingerprint": DatasetSize(490, 286, 490, 49.10, 0.17),
+    "nci60": DatasetSize(4547, 60, 4547, 11.05, 0.18),
+    "medical": DatasetSize(978, 45, 1449, 1.14, 0.03),
+    "circle10": DatasetSize(1000, 10, 3, 8.54, 0.85),
+    "circle50": DatasetSize(1000, 50, 3, 35.63, 0.71),
+}
 DATASETS = tuple(TABLE_1)
 
 
@@ -58,7 +55,6 @@ def printed_ranks(values: Sequence[float | None]) -> list[int | None]:
 
     Examples
     --------
-    >>> from spanforest.paper._published import printed_ranks
     >>> printed_ranks([86.31, 86.28, None, 86.2])
     [1, 1, None, 3]
     """
@@ -75,7 +71,6 @@ def marks(ranks: Sequence[int | None]) -> list[Mark]:
 
     Examples
     --------
-    >>> from spanforest.paper._published import marks
     >>> marks([2, 1, None, 3]), marks([1, 1])
     (['second', 'best', '', ''], ['', ''])
     """
@@ -128,29 +123,27 @@ circle50    96.0±0.3  94.5±0.2  97.6±0.1+ 95.7±0.5  97.2±0.1  98.6±0.1*
 
 def _parse(cell: str) -> PublishedScore:
     if cell == "-":
-        return PublishedScore(None, None)
+        return NOT_PUBLISHED
     signs: dict[str, Mark] = {"*": "best", "+": "second"}
     mean, deviation = cell.rstrip("*+").split("±")
     return PublishedScore(float(mean), float(deviation), signs.get(cell[-1], ""))
 
 
-def _block(text: str) -> Mapping[tuple[str, str], PublishedScore]:
+def _block(text: str) -> dict[tuple[str, str], PublishedScore]:
     scores = {}
     for line in text.strip().split("\n"):
         dataset, *cells = line.split()
         for method, cell in zip(PAPER_METHODS, cells, strict=True):
             scores[dataset, method] = _parse(cell)
-    return MappingProxyType(scores)
+    return scores
 
 
 # By measure, then by data set and method.
-TABLE_2: Mapping[str, Mapping[tuple[str, str], PublishedScore]] = MappingProxyType(
-    {
-        "microlabel_accuracy": _block(_MICROLABEL_ACCURACY),
-        "multilabel_accuracy": _block(_MULTILABEL_ACCURACY),
-        "microlabel_f1": _block(_MICROLABEL_F1),
-    }
-)
+TABLE_2: Mapping[str, Mapping[tuple[str, str], PublishedScore]] = {
+    "microlabel_accuracy": _block(_MICROLABEL_ACCURACY),
+    "multilabel_accuracy": _block(_MULTILABEL_ACCURACY),
+    "microlabel_f1": _block(_MICROLABEL_F1),
+}
 
 
 def published_top2(measure: str, datasets: Iterable[str]) -> dict[str, int]:
@@ -161,7 +154,6 @@ def published_top2(measure: str, datasets: Iterable[str]) -> dict[str, int]:
 
     Examples
     --------
-    >>> from spanforest.paper._published import published_top2
     >>> published_top2("microlabel_f1", ["emotions", "yeast"])
     {'svm': 0, 'bagging': 1, 'adaboost': 2, 'mtl': 0, 'mmcrf': 0, 'mam': 1}
     """

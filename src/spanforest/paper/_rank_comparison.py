@@ -12,14 +12,18 @@ from scipy import stats
 
 from spanforest.metrics import MEASURES
 from spanforest.paper._names import display_name
-from spanforest.paper._performance_table import (
-    Cell,
-    PerformanceTable,
-    performance_table,
-)
-from spanforest.paper._row_selection import Settings
+from spanforest.paper._performance_table import PerformanceTable, performance_table
+from spanforest.paper._row_selection import RunSettings
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
+from spanforest.plots._style import optional
+
+# why a method cannot be ranked, by the state of its cell
+_REASONS = {
+    "absent": "not run",
+    "failed": "failed",
+    "no positives": "no positive label predicted",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +36,7 @@ class RankComparison(Table):
     """
 
     measure: str
-    settings: Settings
+    settings: RunSettings
     methods: tuple[str, ...]
     datasets: tuple[str, ...]
     means: NDArray[np.float64]  # (n_datasets, n_methods), percent
@@ -205,20 +209,12 @@ def _left_out(table: PerformanceTable, measure: str) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for method in table.methods:
         for dataset in table.datasets:
-            reason = _lacks(table.cell(measure, dataset, method))
+            cell = table.cell(measure, dataset, method)
+            some = "not all folds" if cell.is_partial else ""
+            reason = _REASONS.get(cell.state, some)
             if reason:
                 reasons.setdefault(method, f"{reason} on {display_name(dataset)}")
     return reasons
-
-
-def _lacks(cell: Cell) -> str:
-    if cell.state == "absent":
-        return "not run"
-    if cell.state == "failed":
-        return "failed"
-    if cell.state == "no positives":
-        return "no positive label predicted"
-    return "not all folds" if cell.is_partial else ""
 
 
 def _friedman(means: NDArray[np.float64]) -> tuple[float, float]:
@@ -229,14 +225,9 @@ def _friedman(means: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _nemenyi(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    try:
-        from scikit_posthocs import posthoc_nemenyi_friedman
-    except ImportError as error:
-        raise ImportError(
-            "Nemenyi's test needs scikit-posthocs. Install it with "
-            '`pip install "spanforest[experiments]"`.'
-        ) from error
-    return posthoc_nemenyi_friedman(means).to_numpy(dtype=np.float64, copy=True)
+    posthocs = optional("scikit_posthocs", extra="paper")
+    p_values = posthocs.posthoc_nemenyi_friedman(means)
+    return p_values.to_numpy(dtype=np.float64, copy=True)
 
 
 def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:

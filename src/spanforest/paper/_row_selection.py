@@ -7,6 +7,7 @@ a run adds rows to the file and does not use the outdated ones.
 """
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from spanforest._wording import count
@@ -19,7 +20,7 @@ ById = dict[tuple[Any, ...], Row]
 _LEARNERS = {method: learner for learner in LEARNERS for method in methods_of(learner)}
 
 
-class Settings(NamedTuple):
+class RunSettings(NamedTuple):
     """The settings that all rows of one table share."""
 
     protocol: str
@@ -40,7 +41,7 @@ class Settings(NamedTuple):
         return "; ".join(words)
 
 
-def select_folds(rows: Iterable[Row], protocol: str) -> tuple[Settings, list[Row]]:
+def select_folds(rows: Iterable[Row], protocol: str) -> tuple[RunSettings, list[Row]]:
     """Return the settings that the results of a protocol share, and one row per fold.
 
     The rows are sorted by data set, method, seed and fold. Of several rows of one fold
@@ -72,14 +73,15 @@ def select_folds(rows: Iterable[Row], protocol: str) -> tuple[Settings, list[Row
             f"{', '.join(map(repr, others)) or 'none of any protocol'}. Run the "
             "experiment first, or ask for another protocol."
         )
-    settings = Settings(
+    settings = RunSettings(
         protocol,
         _common(chosen, "n_trees"),
         _common(chosen, "n_folds"),
         bool(_common(chosen, "quick")),
         tuple(sorted({row["seed"] for row in chosen})),
     )
-    return settings, sorted(latest(chosen), key=_place)
+    place = itemgetter("dataset", "method", "seed", "fold")
+    return settings, sorted(latest(chosen), key=place)
 
 
 def _common(rows: Iterable[Row], key: str) -> Any:
@@ -96,22 +98,8 @@ def _common(rows: Iterable[Row], key: str) -> Any:
     return values.pop() if values else None
 
 
-def _place(row: Row) -> tuple[str, str, int, int]:
-    return row["dataset"], row["method"], row["seed"], row["fold"]
-
-
 def current_choices(rows: Iterable[Row]) -> ById:
-    """Return the choices among today's candidates, by identity.
-
-    Examples
-    --------
-    >>> from spanforest.paper._row_selection import current_choices
-    >>> row = {"kind": "choice", "protocol": "paper", "family": "adaboost",
-    ...        "candidates": [{"params": {}, "score": None}]}
-    >>> other = {**row, "candidates": [{"params": {"max_leaf_nodes": 4}, "score": 0.5}]}
-    >>> len(current_choices([row])), len(current_choices([other]))
-    (1, 0)
-    """
+    """Return the choices among today's candidates, by identity."""
     return {
         identity(row): row
         for row in rows

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 try:
     import fcntl
@@ -175,8 +175,12 @@ class RowFile:
         """
         if row.get("kind") not in _KINDS:
             return
-        parts = {f"machine.{k}": v for k, v in _items(row.get("machine"))}
-        parts |= {f"versions.{k}": v for k, v in _items(row.get("versions"))}
+        parts = {
+            f"{name}.{key}": value
+            for name in ("machine", "versions")
+            if isinstance(row.get(name), dict)
+            for key, value in row[name].items()
+        }
         for name, value in {**row, **parts}.items():
             expected = str if name.startswith("versions.") else _TYPES.get(name, object)
             if value is not None and not isinstance(value, expected):
@@ -200,9 +204,10 @@ class RowFile:
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a+b") as file:
-            end = _end_of_whole_lines(file)
-            file.seek(end)
-            lacks_only_its_break = _parse(file.read()) is not None
+            file.seek(0)
+            content = file.read()
+            end = content.rfind(b"\n") + 1  # of the last whole line
+            lacks_only_its_break = _parse(content[end:]) is not None
             if not lacks_only_its_break:
                 file.truncate(end)
             file.write(("\n" * lacks_only_its_break + text).encode())
@@ -220,20 +225,3 @@ def _parse(line: bytes) -> Row | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
-
-
-def _items(value: Any) -> Iterable[tuple[str, Any]]:
-    return value.items() if isinstance(value, dict) else ()
-
-
-def _end_of_whole_lines(file: BinaryIO) -> int:
-    """Return the position after the last line break."""
-    end = file.seek(0, os.SEEK_END)
-    while end:
-        size = min(end, 1 << 16)
-        file.seek(end - size)
-        last_break = file.read(size).rfind(b"\n")
-        if last_break >= 0:
-            return end - size + last_break + 1
-        end -= size
-    return 0

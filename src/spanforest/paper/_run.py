@@ -28,7 +28,7 @@ from spanforest.paper._experiment import (
     fold_tasks,
     row_label,
 )
-from spanforest.paper._fold_inputs import Fold
+from spanforest.paper._fold_inputs import FoldInputs
 from spanforest.paper._methods import Effort, Result, fit_and_score, run_learner
 from spanforest.paper._protocols import (
     CHOICE_EFFORT,
@@ -200,11 +200,8 @@ def _choose(experiment: Experiment, task: ChoiceTask) -> list[Row]:
     _warm_up()
     family = PROTOCOLS[experiment.protocol].families[task.family]
     start = clock()
-    outcome: Row = {
-        "params": None,
-        "candidates": _not_scored(family),
-        "error": None,
-    }
+    candidates = _not_scored(family)
+    outcome: Row = {"params": None, "candidates": candidates, "error": None}
     try:
         with single_blas_thread():
             scored = _score_candidates(experiment, task, family)
@@ -224,28 +221,25 @@ def _score_candidates(
     """Return every candidate with its mean score over the inner folds."""
     if len(family.candidates) == 1:
         return _not_scored(family)
-    dataset = _load(task.dataset, experiment.data_home).data
+    dataset, _ = _load(task.dataset, experiment.data_home)
     scaling = PROTOCOLS[experiment.protocol].scaling
     if task.fold is None:
         rows = _sample(dataset, experiment.seed)
     else:
         rows = _split(dataset, experiment)[task.fold][0]
-    outer = Fold(dataset, rows, rows[:0], scaling)
+    outer = FoldInputs(dataset, rows, rows[:0], scaling)
     splitter = LabelCardinalityKFold(CHOICE_FOLDS, random_state=experiment.seed)
     splits = splitter.split(outer.Y.train, outer.Y.train)
     inner = [outer.inner_fold(*split) for split in splits]
     seed = _seed(experiment, task)
-
-    def mean_score(params: dict[str, Any]) -> float:
+    scored = []
+    for params in family.candidates:
         scores = [
-            fit_and_score(family.learner, fold, params, CHOICE_EFFORT, seed)
+            fit_and_score(task.family, fold, params, CHOICE_EFFORT, seed)
             for fold in inner
         ]
-        return float(np.mean(scores))
-
-    return [
-        {"params": params, "score": mean_score(params)} for params in family.candidates
-    ]
+        scored.append({"params": params, "score": float(np.mean(scores))})
+    return scored
 
 
 def _evaluate(
@@ -260,7 +254,9 @@ def _evaluate(
         try:
             with single_blas_thread():
                 split = _split(dataset, experiment)[task.fold]
-                fold = Fold(dataset, *split, PROTOCOLS[experiment.protocol].scaling)
+                fold = FoldInputs(
+                    dataset, *split, PROTOCOLS[experiment.protocol].scaling
+                )
                 results = run_learner(
                     task.learner,
                     fold,
@@ -271,10 +267,11 @@ def _evaluate(
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"
     facts = {"data": data_facts, "error": error, **provenance()}
-    nothing = dict.fromkeys(Result._fields)
     rows = []
     for method in task.methods:
-        outcome: Row = results[method]._asdict() if results else dict(nothing)
+        outcome: Row = dict.fromkeys(Result._fields)
+        if results:
+            outcome = results[method]._asdict()
         own_choice = outcome.pop("choice")
         chosen = parameters.facts if own_choice is None else own_choice._asdict()
         label = row_label(experiment, task, method)
@@ -282,17 +279,12 @@ def _evaluate(
     return rows
 
 
-class _Loaded(NamedTuple):
-    data: Dataset
-    facts: dict[str, Any]
-
-
 @lru_cache(maxsize=2)
-def _load(name: str, data_home: str | None) -> _Loaded:
-    """Read a data set and leave out what cannot be used, as the paper does."""
+def _load(name: str, data_home: str | None) -> tuple[Dataset, dict[str, Any]]:
+    """Read a data set without what the paper leaves out, and facts about it."""
     whole = load_dataset(name, data_home)
     used = drop_degenerate(whole)
-    return _Loaded(used, _facts(whole, used))
+    return used, _facts(whole, used)
 
 
 @lru_cache(maxsize=1)
@@ -302,7 +294,7 @@ def _warm_up() -> None:
     for X in (np.eye(8, 3), sparse.csr_array(np.eye(8, 3)), None):
         K = np.eye(8) if X is None else None
         toy = Dataset("toy", np.eye(8, 5, dtype=int), X=X, K=K)
-        run_learner("ensemble", Fold(toy, rows, rows), {"C": 1.0}, Effort(4), 0)
+        run_learner("ensemble", FoldInputs(toy, rows, rows), {"C": 1.0}, Effort(4), 0)
 
 
 def _facts(whole: Dataset, used: Dataset) -> dict[str, Any]:

@@ -8,17 +8,18 @@ import csv
 import io
 import itertools
 import re
+import sys
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanforest.paper._published import Mark
+from spanforest.plots._style import optional
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-_GAP = 1  # between two columns of a table in a terminal
 _HEADER_WIDTH = 10  # longer headers break between words
 
 
@@ -85,13 +86,7 @@ class Table(ABC):
         move under the means, and the paper's deviations are left out. If it is still
         too long, the columns are spread over several panels.
         """
-        try:
-            import rich  # noqa: F401
-        except ImportError as error:
-            raise ImportError(
-                "Tables in a terminal need rich. Install it with "
-                '`pip install "spanforest[experiments]"`.'
-            ) from error
+        optional("rich", extra="paper")
         return _TerminalTable(self.layout())
 
     def to_markdown(self) -> str:
@@ -159,9 +154,8 @@ def _escape_markdown(text: str) -> str:
 
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{
-        sign: f"{{{sign}}}" for sign in "[*"
-    },  # after a line break they would be options
+    # after a line break these two would be options
+    **{sign: f"{{{sign}}}" for sign in "[*"},
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -241,30 +235,34 @@ class _TerminalTable:
             yield Text("")
             if block.title:
                 yield Text(block.title, style="bold")
-            yield from _panels(block, options.max_width)
+            yield from _panels(block, console, options)
         yield Text("")
         for note in self.layout.notes:
             yield Text(note, style="dim")
 
 
-def _panels(block: Block, width: int) -> "Iterator[RenderableType]":
+def _panels(
+    block: Block, console: "Console", options: "ConsoleOptions"
+) -> "Iterator[RenderableType]":
     """Draw a block in the first form that fits: inline, stacked, several panels."""
+    unlimited = options.update(max_width=sys.maxsize)
+
+    def fits(table: "RenderableType") -> bool:
+        return console.measure(table, options=unlimited).maximum <= options.max_width
+
     columns = range(1, len(block.header))
     for stacked in (False, True):
-        if _width(block, columns, stacked) <= width:
-            yield _rich_table(block, columns, stacked)
+        table = _rich_table(block, columns, stacked)
+        if fits(table):
+            yield table
             return
     for n_panels in range(1, len(columns) + 1):
-        panels = _split(columns, n_panels)
-        if all(_width(block, panel, False) <= width for panel in panels):
+        bounds = [len(columns) * panel // n_panels for panel in range(n_panels + 1)]
+        panels = [columns[a:b] for a, b in itertools.pairwise(bounds)]
+        tables = [_rich_table(block, panel, False) for panel in panels]
+        if all(map(fits, tables)):
             break
-    for panel in panels:
-        yield _rich_table(block, panel, False)
-
-
-def _split(columns: range, n_panels: int) -> list[range]:
-    bounds = [len(columns) * panel // n_panels for panel in range(n_panels + 1)]
-    return [columns[a:b] for a, b in itertools.pairwise(bounds)]
+    yield from tables
 
 
 def _stacks(line: Line, stacked: bool) -> list[list[tuple[str, str]]]:
@@ -286,26 +284,6 @@ def _stacks(line: Line, stacked: bool) -> list[list[tuple[str, str]]]:
     return stacks
 
 
-def _break(header: str) -> list[str]:
-    return textwrap.wrap(header, _HEADER_WIDTH, break_long_words=False)
-
-
-def _width(block: Block, columns: Sequence[int], stacked: bool) -> int:
-    """Return how many characters a line of the table needs."""
-    from rich.cells import cell_len
-
-    lines = (*block.lines, *block.footer)
-    widths = [
-        max(cell_len(name) for name in (block.header[0], *(x.name for x in lines)))
-    ]
-    for column in columns:
-        texts = _break(block.header[column])
-        for line in lines:
-            texts += [text for text, _ in _stacks(line, stacked)[column - 1]]
-        widths.append(max(map(cell_len, texts), default=0))
-    return sum(widths) + _GAP * len(columns)
-
-
 def _rich_table(
     block: Block, columns: Sequence[int], stacked: bool
 ) -> "RenderableType":
@@ -316,8 +294,9 @@ def _rich_table(
     table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=0, pad_edge=False)
     table.add_column(Text(block.header[0]), no_wrap=True)
     for column in columns:
-        header = "\n".join(_break(block.header[column]))
-        table.add_column(Text(header), justify="right", no_wrap=True)
+        words = block.header[column]
+        header = textwrap.wrap(words, _HEADER_WIDTH, break_long_words=False)
+        table.add_column(Text("\n".join(header)), justify="right", no_wrap=True)
     for lines in (block.lines, block.footer):
         for line in lines:
             stacks = _stacks(line, stacked)

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spanforest.plots._style import (
-    BLACK,
-    GREY,
-    Display,
-    method_colour,
-    optional,
-)
+from spanforest.plots._style import BLACK, GREY, Display, method_colour, optional
 
 
 class CriticalDifferenceDisplay(Display):
@@ -104,8 +98,8 @@ class CriticalDifferenceDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         """Draw the diagram."""
-        posthocs = optional("scikit_posthocs", extra="experiments")
-        pandas = optional("pandas", extra="experiments")
+        posthocs = optional("scikit_posthocs", extra="paper")
+        pandas = optional("pandas", extra="paper")
         names = self.methods
         drawn = posthocs.critical_difference_diagram(
             dict(zip(names, self.average_ranks.tolist(), strict=True)),
@@ -127,6 +121,8 @@ class CriticalDifferenceDisplay(Display):
         if self.critical_difference is not None:
             self._draw_critical_difference(ax, self.critical_difference)
         self.bars_ = [line for [line] in drawn["crossbars"]]
+        for bar in self.bars_:  # its points come from a set, in any order
+            bar.set_xdata(np.sort(bar.get_xdata()))
 
     def _draw_critical_difference(self, ax: Any, difference: float) -> None:
         """Draw a bar as long as the difference above the numbers of the axis."""

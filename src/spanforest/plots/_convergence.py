@@ -106,7 +106,10 @@ class DualityGapDisplay(Display):
             histories, seconds = [histories], [seconds]
         objectives = np.atleast_1d(model.dual_objective_)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gaps = [g / d for g, d in zip(histories, objectives, strict=True)]
+            gaps = [
+                history / objective
+                for history, objective in zip(histories, objectives, strict=True)
+            ]
         times = seconds if against == "seconds" else None
         return cls(gaps, model.tol, times).plot(ax=ax)
 

@@ -177,8 +177,8 @@ def plot_learning_curves(
         layout="constrained",
         squeeze=False,
     )
-    for b, measure in enumerate(measures):
-        block = grid[b * n_rows : (b + 1) * n_rows]
+    for place, measure in enumerate(measures):
+        block = grid[place * n_rows : (place + 1) * n_rows]
         for ax, (name, of_set) in zip(block.flat, curves.items(), strict=False):
             _draw_panel(ax, name, of_set.get(measure))
         for ax in block.flat[len(curves) :]:
@@ -196,7 +196,11 @@ def _draw_panel(ax: Any, name: str, values: Any) -> None:
     ax.set_title(name, fontsize=10)
     ax.tick_params(labelsize=8)
     drawn = {method: _field(values, method) for method in AGGREGATIONS}
-    known = {m: np.asarray(c, float) for m, c in drawn.items() if c is not None}
+    known = {
+        method: np.asarray(curve, float)
+        for method, curve in drawn.items()
+        if curve is not None
+    }
     if known:
         _draw_curves(ax, known, _field(values, "member"))
     else:

@@ -184,9 +184,7 @@ class LabelGraphDisplay:
         [[0.0, 1.0], [0.0, 0.0], [0.0, -1.0]]
         """
         one, other = self.positions[self.couplings.edges[e]]
-        bend = 0.33 * np.linalg.norm(
-            one - other
-        )  # edges between distant labels bend more
+        bend = 0.33 * np.linalg.norm(one - other)  # the longer, the more
         return np.array([one, (1 - bend) * (one + other) / 2, other])
 
     def edge_kind(self, e: int) -> str:
@@ -262,14 +260,8 @@ class LabelGraphDisplay:
         if n_shown < n_edges:
             title = f"the {n_shown} strongest of {n_edges} edges"
         if handles:
-            ax.legend(
-                handles=handles,
-                title=title,
-                frameon=False,
-                loc="upper center",
-                bbox_to_anchor=(0.5, -0.02),
-                ncols=3,
-            )
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
+            ax.legend(handles=handles, title=title, frameon=False, ncols=3, **below)
 
     def _draw_dots(self, ax: Any, *, shaded: bool) -> Any:
         frequencies, n_labels = self.frequencies, len(self.label_names)

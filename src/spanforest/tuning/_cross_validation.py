@@ -101,7 +101,7 @@ class Search(NamedTuple):
         ]
         paths = self.workers.run(scores_along_path, calls, what)
         n = len(self.plan.draws)
-        ensembles = [paths[i : i + n] for i in range(0, len(paths), n)]
+        ensembles = [paths[start : start + n] for start in range(0, len(paths), n)]
         return self._table(folds, ensembles)
 
     def _table(self, folds: list[Fold], ensembles: list[list[PathScores]]) -> Table:
@@ -118,10 +118,10 @@ class Search(NamedTuple):
         ]
         predictions = self.workers.run(predict_timed, calls, "scores")
         scores = []
-        for i, (codes, _) in enumerate(predictions):
-            f = i // (n_losses * n_Cs)
-            _, test = self.folds[f]
-            scores.append(self.judge.score(test, folds[f].codes_in_all_data(codes)))
+        for place, (codes, _) in enumerate(predictions):
+            number = place // (n_losses * n_Cs)
+            fold, (_, test) = folds[number], self.folds[number]
+            scores.append(self.judge.score(test, fold.codes_in_all_data(codes)))
         fit_seconds = [
             np.sum([member.seconds for member in members], axis=0)
             for members in ensembles
@@ -180,14 +180,14 @@ def cv_results(
     kinds = {"kernel": object, "gamma": float, "C": float, "loss": object}
     for key, kind in kinds.items():
         column = np.ma.masked_all(len(params), dtype=kind)
-        for i, candidate in enumerate(params):
+        for place, candidate in enumerate(params):
             if key in candidate:
-                column[i] = candidate[key]
+                column[place] = candidate[key]
         results[f"param_{key}"] = column
     results["params"] = params
     scores = _stacked([table.scores for table in tables])
-    for f, fold_scores in enumerate(scores.T):
-        results[f"split{f}_test_score"] = fold_scores.copy()
+    for number, fold_scores in enumerate(scores.T):
+        results[f"split{number}_test_score"] = fold_scores.copy()
     results["mean_test_score"] = scores.mean(axis=1)
     results["std_test_score"] = scores.std(axis=1)
     ranks = rankdata(-results["mean_test_score"], method="min")

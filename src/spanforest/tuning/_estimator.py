@@ -14,11 +14,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import needs_probability
-from spanforest._inputs import check_size
-from spanforest._labels import LabelCoding, read_labels
+from spanforest._inputs import KernelInput
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet
+from spanforest._weights import Targets
 from spanforest.ensemble import RandomGraphEnsembleClassifier, warn_of_shortfall
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
@@ -52,30 +52,32 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=50
+    n_estimators : int, default=30
         Number of members of the final ensemble.
     aggregation : {"mve", "amm", "mam"}, default="mam"
         How members are combined, in the search as in the end.
     graph : str, graph, list of graphs or callable, default="informed_tree"
         As in `RandomGraphEnsembleClassifier`, where ``"random_tree"``, which does not
         look at the labels, is the default.
-    kernels : str, callable or sequence of these, default=("linear", "rbf")
-        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes.
+    kernels : str, ForestKernel, callable or sequence of these, \
+    default=("linear", "rbf")
+        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes. A forest
+        is grown again on every fold.
         "precomputed" can only stand alone.
     gammas : sequence of float, optional
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
         examples (for "poly", their mean squared length) becomes 1. By default
         0.5, 1, 2.
-    degree, coef0, kernel_params, normalize_kernel
+    degree, coef0, kernel_params, normalize_kernel, scaling
         As in `MMCRFClassifier`, the same for all kernels that have them.
     Cs : sequence of float, default=(0.3, 1, 3, 10)
         Values of C to choose from.
     losses : str or sequence of str, default=("edge", "hamming")
         Losses to choose from.
-    fit_intercept, tol, max_iter, missing_label
-        As in `MMCRFClassifier`. The search stops at a gap of 0.05 or after 50 passes
-        if these ask for more.
+    fit_intercept, tol, max_iter, missing_label, class_weight
+        As in `RandomGraphEnsembleClassifier`. The search stops at a gap of 0.05 or
+        after 50 passes if these ask for more.
     cv : int, splitter or iterable of (train, test), default=3
         Number of folds, which then agree in how many positive labels their examples
         have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds.
@@ -142,7 +144,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators=50,
+        n_estimators=30,
         aggregation="mam",
         graph="informed_tree",
         kernels=("linear", "rbf"),
@@ -151,12 +153,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         coef0=1,
         kernel_params=None,
         normalize_kernel=False,
+        scaling="auto",
         Cs=(0.3, 1.0, 3.0, 10.0),
         losses=("edge", "hamming"),
         fit_intercept=True,
-        tol=1e-2,
+        tol=0.05,
         max_iter=100,
         missing_label=None,
+        class_weight=None,
         cv=3,
         scoring="mean",
         n_estimators_search=3,
@@ -174,12 +178,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scaling = scaling
         self.Cs = Cs
         self.losses = losses
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.missing_label = missing_label
+        self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
         self.n_estimators_search = n_estimators_search
@@ -190,8 +196,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         several = isinstance(self.kernels, list | tuple)
-        kernel = next(iter(self.kernels), None) if several else self.kernels
-        return RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
+        kernels = list(self.kernels) if several else [self.kernels]
+        tags = [
+            RandomGraphEnsembleClassifier(kernel=k).__sklearn_tags__()
+            for k in kernels or [None]
+        ]
+        tags[0].input_tags.allow_nan = all(t.input_tags.allow_nan for t in tags)
+        return tags[0]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and return self; another `aggregation` needs no new fit."""
@@ -206,7 +217,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             return getattr(self.best_estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the parameters, then learn all members with them.
 
         Parameters
@@ -216,6 +227,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels)
             Labels: an indicator matrix, or any values; or 1-D for a single label. NaN,
             None and masked entries are labels that were not observed.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each example counts, in training and in the scores that candidates
+            are compared by. Weight 2 is the same as the example twice, weight 0 as
+            leaving it out. A function as `scoring` is given the weights if it takes
+            them as ``sample_weight``.
 
         Returns
         -------
@@ -226,12 +242,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             delattr(self, name)  # of an earlier fit
         grid = self._read_grid()
         template = RandomGraphEnsembleClassifier(**self._shared_params(grid))
-        kernels = self._read_kernels(template, X)
-        search = self._prepare(grid, template, X, y)
+        kernels, targets = self._read_kernels(template, X, y, sample_weight)
+        search = self._prepare(grid, template, X, targets)
         tables: list[Table] = []
         leader: Any = None
         for kernel in kernels:
-            trial = try_kernel(search, clone(template).set_params(**kernel), X, y)
+            ensemble = clone(template).set_params(**kernel)
+            trial = try_kernel(search, ensemble, X, y, sample_weight)
             tables.append(trial.table)
             if leader is None or trial.table.best > leader.table.best:
                 leader = trial
@@ -276,9 +293,16 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return {**shared, "C": grid.Cs[0], "loss": grid.losses[0]}
 
     def _read_kernels(
-        self, template: RandomGraphEnsembleClassifier, X: Any
-    ) -> list[dict[str, Any]]:
-        """Return the parameters of every kernel; their scales are derived from X."""
+        self,
+        template: RandomGraphEnsembleClassifier,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ) -> tuple[list[dict[str, Any]], Targets]:
+        """Return the parameters of every kernel, and the labels and weights.
+
+        The scales of kernels are derived from X.
+        """
         kernels = as_list("kernels", self.kernels)
         if len(kernels) > 1 and "precomputed" in kernels:
             raise ValueError(
@@ -291,8 +315,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
                 f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
-        reader = clone(template).set_params(kernel=kernels[0])
+        # of all kernels, those with a scale need the examples here
+        scaled = [kernel for kernel in kernels if KernelSpec(kernel).has_gamma]
+        reader = clone(template)
+        reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
         X = reader._read_examples(X, reset=True)
+        targets = reader._read_targets(X, y, sample_weight)
+        if targets.rows is not None:
+            X = X[targets.rows]
         gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
         multiples = sorted({check_number("each of gammas", gamma) for gamma in gammas})
         params: list[dict[str, Any]] = []
@@ -305,13 +335,18 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             if not spec.has_gamma:
                 params.append(own)
                 continue
-            check_size(X)
-            unit = spec.unit_gamma(X)
+            given = KernelInput(spec, normalize=False)
+            given.learn_scaling(self.scaling, X, targets.sample_weight)
+            unit = spec.unit_gamma(given.scaled(X), targets.sample_weight)
             params += [{**own, "gamma": multiple * unit} for multiple in multiples]
-        return params
+        return params, targets
 
     def _prepare(
-        self, grid: Grid, template: RandomGraphEnsembleClassifier, X: Any, y: Any
+        self,
+        grid: Grid,
+        template: RandomGraphEnsembleClassifier,
+        X: Any,
+        targets: Targets,
     ) -> Search:
         """Draw the folds, and pick the members that search."""
         n = check_count("n_estimators_search", self.n_estimators_search)
@@ -320,20 +355,24 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             tol=max(plan.settings.tol, SEARCH_TOL),
             max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
         )
-        Y, coding = read_labels(y, allow_missing=True, missing_label=self.missing_label)
-        folds = draw_folds(self.cv, X, Y, coding, template.random_state)
-        for f, (_, test) in enumerate(folds):
-            if not (Y[test] >= 0).any():
+        folds = draw_folds(self.cv, X, targets, template.random_state)
+        for number, (train, test) in enumerate(folds):
+            if not len(train):
                 raise ValueError(
-                    f"no label is observed in the test examples of fold {f}, so that "
-                    "candidates cannot be compared. Pass a smaller cv, or leave out "
-                    "examples without any label."
+                    f"fold {number} has no training examples of positive weight. Pass "
+                    "other folds as cv."
+                )
+            if not (targets.Y[test] >= 0).any():
+                raise ValueError(
+                    f"no label is observed in the test examples of fold {number}, so "
+                    "that candidates cannot be compared. Pass a smaller cv, or leave "
+                    "out examples without any label."
                 )
         return Search(
             grid,
             plan._replace(settings=settings, draws=plan.draws[:n]),
             folds,
-            Judge.of(self.scoring, Y, coding),
+            Judge.of(self.scoring, targets),
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),
         )
@@ -358,10 +397,14 @@ class Trial(NamedTuple):
 
 
 def try_kernel(
-    search: Search, ensemble: RandomGraphEnsembleClassifier, X: Any, y: Any
+    search: Search,
+    ensemble: RandomGraphEnsembleClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
 ) -> Trial:
     """Let an ensemble read the training set, and score its candidates on the folds."""
-    data = ensemble._begin_fit(X, y)
+    data = ensemble._begin_fit(X, y, sample_weight)
     what = str(ensemble.kernel)
     if ensemble.gamma is not None:
         what += f", gamma {ensemble.gamma:.3g}"
@@ -385,13 +428,29 @@ def as_list(name: str, values: Any) -> list[Any]:
 
 
 def draw_folds(
-    cv: Any, X: Any, Y: NDArray[np.int32], coding: LabelCoding, seed: int
+    cv: Any, X: Any, targets: Targets, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the training rows and the test rows of every fold."""
+    """Return the training rows and the test rows of every fold.
+
+    They are places among the examples that count. A splitter sees their labels, and
+    row numbers in place of features; folds that are given as rows have the numbers of
+    all examples.
+    """
+    Y = targets.Y
     if not isinstance(cv, Integral):
-        labels = coding.to_labels(np.maximum(Y, 0))
-        rows = np.arange(len(Y))
-        return [(rows[a], rows[b]) for a, b in check_cv(cv).split(X, labels)]
+        splitter = check_cv(cv)
+        n = len(Y)
+        if splitter is cv:  # it never looks at X, of which some rows may not count
+            place = np.arange(n)
+            labels = targets.coding.to_labels(np.maximum(Y, 0))
+            sides = splitter.split(place, labels)
+        else:  # the folds themselves, as rows of the caller's X
+            n_all = X.shape[0] if hasattr(X, "shape") else len(X)
+            place = np.full(n_all, -1)
+            place[slice(None) if targets.rows is None else targets.rows] = np.arange(n)
+            sides = splitter.split()
+        folds = [(place[train], place[test]) for train, test in sides]
+        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
     if not 2 <= int(cv) <= len(Y):
         raise ValueError(
             f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "

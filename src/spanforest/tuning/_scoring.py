@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from spanforest._labels import LabelCoding
 from spanforest._parameters import check_number, check_option
+from spanforest._weights import Targets
 from spanforest.metrics import MEASURES, Measure
 
 SCORINGS = ("mean", *MEASURES)
@@ -20,14 +22,16 @@ class Judge(NamedTuple):
     scoring: Any
     Y: NDArray[np.int32]  # codes of all examples, -1 where not observed
     coding: LabelCoding
+    sample_weight: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, scoring: Any, Y: NDArray[np.int32], coding: LabelCoding) -> Judge:
+    def of(cls, scoring: Any, targets: Targets) -> Judge:
         """Check that the measure is defined for these labels."""
         if hasattr(scoring, "_score_func") or not callable(scoring):
             # a scorer takes an estimator; only its name would tell what it measures
             check_option("scoring", scoring, SCORINGS)
-        judge = cls(scoring, Y, coding)
+        coding = targets.coding
+        judge = cls(scoring, targets.Y, coding, targets.sample_weight)
         if (
             isinstance(scoring, str)
             and scoring in MEASURES
@@ -46,10 +50,10 @@ class Judge(NamedTuple):
         truth = np.where(known, self.Y[rows], predicted)
         if callable(self.scoring):
             labels = self.coding.to_labels(truth), self.coding.to_labels(predicted)
-            score = self.scoring(*labels)
+            score = self.scoring(*labels, **self._options(rows))
             return check_number("the result of scoring", score, minimum=-np.inf)
         scores = [
-            self._measured(measure, truth, predicted, known)
+            self._measured(measure, truth, predicted, known, rows)
             for name, measure in MEASURES.items()
             if self.scoring == name or (self.scoring == "mean" and self._has(measure))
         ]
@@ -65,15 +69,30 @@ class Judge(NamedTuple):
         truth: NDArray[np.integer],
         predicted: NDArray[np.integer],
         known: NDArray[np.bool_],
+        rows: NDArray[np.intp],
     ) -> float:
         """Return a measure of the labels that are known."""
+        weight = np.ones(len(rows))
+        if self.sample_weight is not None:
+            weight = self.sample_weight[rows]
         if measure.counts == "label sets":
             some = known.any(axis=1)
-            return measure.function(truth[some], predicted[some])
+            return measure.function(truth[some], predicted[some], weight[some])
+        weights = np.broadcast_to(weight[:, None], known.shape)[known]
         if measure.counts == "positives":
             is_on = self._is_on(truth), self._is_on(predicted)
-            return measure.function(is_on[0][known], is_on[1][known])
-        return measure.function(truth[known], predicted[known])
+            return measure.function(is_on[0][known], is_on[1][known], weights)
+        return measure.function(truth[known], predicted[known], weights)
+
+    def _options(self, rows: NDArray[np.intp]) -> dict[str, Any]:
+        """Return the weights of examples for a function that takes them."""
+        if self.sample_weight is None:
+            return {}
+        try:
+            takes_weights = "sample_weight" in signature(self.scoring).parameters
+        except ValueError:  # a built-in function
+            takes_weights = False
+        return {"sample_weight": self.sample_weight[rows]} if takes_weights else {}
 
     def _is_on(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
         columns = zip(self.coding.is_on, codes.T, strict=True)

@@ -37,21 +37,6 @@ def graphs_of_runs(runs: Iterable[Run]) -> list[GraphSource]:
 
     The graph is that of the first fold that has one. If a data set was run under both
     protocols, its graph under the tuned one is shown.
-
-    Examples
-    --------
-    >>> from spanforest.paper.report._graph_sources import graphs_of_runs
-    >>> from spanforest.paper.report._shown_runs import find_runs
-    >>> graph = {"edges": [[0, 1]], "strength": [2.0], "is_signed": [True],
-    ...          "n_edges": 1, "frequencies": [0.5, 0.4], "n_samples": 80,
-    ...          "label_names": ["sun", "warm"]}
-    >>> row = {"kind": "fold", "protocol": "paper", "dataset": "weather", "fold": 0,
-    ...        "method": "mam", "seed": 0, "n_folds": 5, "n_trees": 60, "gap": 0.01,
-    ...        "params": {"C": 1.0}, "label_graph": graph}
-    >>> [source] = graphs_of_runs(find_runs([row]))
-    >>> print(source.text)
-    Fold 1 of 5: 60 trees, C=1, the data set's own kernel, 80 examples; duality gap at
-    most 1.0 %.
     """
     rows: dict[str, Row] = {}
     for run in runs:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -106,11 +106,21 @@ def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, 
         sections = [protocol_section(run) for run in runs]
         graphs = [GraphArticle.of(s, s.display) for s in sources if s.display]
     panels = [panel for each in sections for row in each.curves for panel in row]
-    n_datasets, n_methods = len(_datasets(runs)), len(_methods(runs))
+    datasets = in_order((name for run in runs for name in run.datasets), DATASETS)
+    methods = in_order((name for run in runs for name in run.methods), METHODS)
+    contents = {"Data sets": datasets, "Methods": methods}
+    listed = (
+        Fact(what, f"{len(keys)}: {', '.join(map(display_name, keys))}")
+        for what, keys in contents.items()
+    )
     return {
-        "title": f"{count(n_datasets, 'data set')}, {count(n_methods, 'method')}",
-        "facts": _facts(runs),
-        "failures": [(run.settings.protocol, f) for run in runs for f in failures(run)],
+        "title": f"{count(len(datasets), 'data set')}, {count(len(methods), 'method')}",
+        "facts": [*listed, *_facts(runs)],
+        "failures": [
+            (run.settings.protocol, failure)
+            for run in runs
+            for failure in failures(run)
+        ],
         "data_table": dataset_table(row for run in runs for row in run.folds).layout(),
         "sections": sections,
         "graphs": graphs,
@@ -131,7 +141,7 @@ def _hash(text: str) -> str:
 
 
 def _environment() -> Any:
-    jinja2 = optional("jinja2", extra="experiments")
+    jinja2 = optional("jinja2", extra="paper")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_text),
         autoescape=True,
@@ -162,47 +172,22 @@ def _word_columns(block: Block) -> list[bool]:
     return [False, *(bool(v) and not any(map(_is_number, v)) for v in values)]
 
 
-def _datasets(runs: Sequence[Run]) -> tuple[str, ...]:
-    return in_order((name for run in runs for name in run.datasets), DATASETS)
-
-
-def _methods(runs: Sequence[Run]) -> tuple[str, ...]:
-    return in_order((name for run in runs for name in run.methods), METHODS)
-
-
-def _facts(runs: Sequence[Run]) -> list[Fact]:
-    """Return facts about data sets, methods, results, time and circumstances."""
-    rows = [row for run in runs for row in (*run.folds, *run.choices)]
-    datasets, methods = _datasets(runs), _methods(runs)
-    settings = [str(run.settings).removeprefix("protocol ") for run in runs]
-    facts = [
-        Fact("Data sets", f"{len(datasets)}: {_listed(datasets)}"),
-        Fact("Methods", f"{len(methods)}: {_listed(methods)}"),
-        *(Fact("Protocol", text) for text in settings),
-        Fact("Results", _outcome(runs)),
-        Fact("Time", _time(runs)),
-        *circumstance_facts(rows),
-    ]
-    return [fact for fact in facts if fact.text]
-
-
-def _listed(keys: Iterable[str]) -> str:
-    return ", ".join(map(display_name, keys))
-
-
-def _outcome(runs: Sequence[Run]) -> str:
+def _facts(runs: Sequence[Run]) -> Iterator[Fact]:
+    """Yield facts about protocols, results, time and circumstances."""
+    for run in runs:
+        yield Fact("Protocol", str(run.settings).removeprefix("protocol "))
     folds = [row for run in runs for row in run.folds]
     n_failed = sum(row.get("error") is not None for row in folds)
-    return f"{count(len(folds), 'result')}, {n_failed or 'none'} failed"
-
-
-def _time(runs: Sequence[Run]) -> str:
-    seconds = [measured_seconds(run) for run in runs]
-    choose, fit, predict = (sum(each) for each in zip(*seconds, strict=True))
+    yield Fact("Results", f"{count(len(folds), 'result')}, {n_failed or 'none'} failed")
+    seconds = zip(*map(measured_seconds, runs), strict=True)
+    choose, fit, predict = (sum(each) for each in seconds)
     total = choose + fit + predict
-    if not total:
-        return ""
-    return (
-        f"{duration(total)} of one core, by the clock: {duration(choose)} choosing "
-        f"parameters, {duration(fit)} training, {duration(predict)} predicting"
+    if total:
+        yield Fact(
+            "Time",
+            f"{duration(total)} of one core, by the clock: {duration(choose)} choosing "
+            f"parameters, {duration(fit)} training, {duration(predict)} predicting",
+        )
+    yield from circumstance_facts(
+        [*folds, *(row for run in runs for row in run.choices)]
     )

@@ -1,7 +1,6 @@
 """The figures of the page: learning curves, ranks of methods, label graphs."""
 
 import textwrap
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,22 +45,10 @@ class Panel(NamedTuple):
 
 
 def draw_panel(curves: LearningCurves, measure: str) -> Panel:
-    """Draw the learning curves of a data set by one measure.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spanforest.paper import LearningCurves
-    >>> curves = {"microlabel_f1": {"mam": np.array([0.6, 0.64])}}
-    >>> curves = LearningCurves("yeast", None, 5, curves, {"microlabel_f1": 0.61})
-    >>> panel = draw_panel(curves, "microlabel_f1")
-    >>> panel.name, panel.n_trees, panel.last_values
-    ('Yeast', 2, ['64.0', '61.0'])
-    """
+    """Draw the learning curves of a data set by one measure."""
     name = display_name(curves.dataset)
     values, member = curves.curves[measure], curves.member_scores[measure]
-    names = {method: display_name(method) for method in values}
-    names["member"] = "Mean member"
+    names = {**{key: display_name(key) for key in values}, "member": "Mean member"}
     ax = _panel_axes()
     EnsembleCurveDisplay(values, member, measure).plot(ax=ax)
     ax.get_legend().remove()
@@ -69,18 +56,15 @@ def draw_panel(curves: LearningCurves, measure: str) -> Panel:
     ax.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])
     for line, key in zip(ax.get_lines(), names, strict=True):
         line.set_gid(f"curve-{key}")
-    data = _script_data(ax, [*values.values(), np.full(_n_trees(values), member)])
+    n_trees = max(map(len, values.values()))
+    data = _script_data(ax, [*values.values(), np.full(n_trees, member)])
     last = [texts[-1] for texts in data["text"]]
     spoken = map(" ".join, zip(names.values(), last, strict=True))
     label = (
         f"{name}: {MEASURES[measure].title} in per cent against the number of trees. "
-        f"At {_n_trees(values)}: {', '.join(spoken)}."
+        f"At {n_trees}: {', '.join(spoken)}."
     )
     return Panel(name, to_svg(ax.figure, label), names, data)
-
-
-def _n_trees(curves: Mapping[str, NDArray[np.float64]]) -> int:
-    return max(map(len, curves.values()))
 
 
 def _panel_axes() -> Any:

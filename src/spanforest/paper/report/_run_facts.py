@@ -17,11 +17,6 @@ class Seconds(NamedTuple):
     fit: float
     predict: float
 
-    @property
-    def total(self) -> float:
-        """Sum of the three."""
-        return sum(self)
-
 
 class Failure(NamedTuple):
     """Folds that failed with the same message."""
@@ -37,7 +32,6 @@ def failures(run: Run) -> tuple[Failure, ...]:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import failures
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "method": "mam", "n_folds": 5, "n_trees": 60, "error": "ValueError: no"}
@@ -50,39 +44,20 @@ def failures(run: Run) -> tuple[Failure, ...]:
     places: dict[tuple[str, str, str], list[str]] = {}
     for row in run.folds:
         if row.get("error") is not None:
-            key = (
-                row["error"],
-                display_name(row["method"]),
-                display_name(row["dataset"]),
-            )
+            method, dataset = map(display_name, (row["method"], row["dataset"]))
+            key = (row["error"], method, dataset)
             seed = f" of seed {row['seed']}" if several_seeds else ""
             places.setdefault(key, []).append(f"{row['fold'] + 1}{seed}")
     n_all = run.settings.n_folds * len(run.settings.seeds)
-    return tuple(
-        Failure(*key, _which_folds(folds, n_all)) for key, folds in places.items()
-    )
-
-
-def _which_folds(folds: list[str], n_all: int) -> str:
-    if len(folds) == n_all:
-        return "all folds"
-    return f"{'fold' if len(folds) == 1 else 'folds'} {', '.join(folds)}"
+    groups = []
+    for key, folds in places.items():
+        which = f"fold{'s' if len(folds) > 1 else ''} {', '.join(folds)}"
+        groups.append(Failure(*key, "all folds" if len(folds) == n_all else which))
+    return tuple(groups)
 
 
 def measured_seconds(run: Run) -> Seconds:
-    """Return the total seconds of a run; the ensembles of a fold share one fit.
-
-    Examples
-    --------
-    >>> from spanforest.paper.report._run_facts import measured_seconds
-    >>> from spanforest.paper.report._shown_runs import find_runs
-    >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
-    ...         "fold": 0, "n_folds": 2, "n_trees": 60,
-    ...         "seconds": {"fit": 3.0, "predict": 0.5}}
-    >>> [run] = find_runs([{**fold, "method": "mve"}, {**fold, "method": "mam"}])
-    >>> measured_seconds(run)
-    Seconds(choose=0, fit=3.0, predict=1.0)
-    """
+    """Return the total seconds of a run; the ensembles of a fold share one fit."""
     fits = {}
     for row in run.folds:
         learner = "ensemble" if row["method"] in AGGREGATIONS else row["method"]
@@ -106,7 +81,6 @@ def seconds_block(run: Run) -> Block | None:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import seconds_block
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "method": "svm", "n_folds": 2, "n_trees": None}
@@ -145,7 +119,6 @@ def gap_block(run: Run) -> Block | None:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import gap_block
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
     ...         "fold": 0, "method": "mam", "n_folds": 2, "n_trees": 60, "gap": 0.034}
@@ -169,7 +142,6 @@ def parameter_block(run: Run) -> Block | None:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import parameter_block
     >>> from spanforest.paper.report._shown_runs import find_runs
     >>> fold = {"kind": "fold", "protocol": "tuned", "dataset": "emotions", "seed": 0,
     ...         "method": "svm", "n_folds": 3, "n_trees": None}
@@ -218,11 +190,11 @@ def setup_text(n_trees: int, params: Row, examples: str, gap: float) -> str:
     >>> print(setup_text(60, {"C": 3.0, "width": None}, "80 examples", 0.01))
     60 trees, C=3, the data set's own kernel, 80 examples; duality gap at most 1.0 %.
     """
-    width = params.get("width")
+    others = dict(params)
+    width = others.pop("width", None)
     kernel = "the data set's own kernel"
     if width is not None:
         kernel = f"Gaussian kernel (width {width:g})"
-    others = {key: value for key, value in params.items() if key != "width"}
     return (
         f"{count(n_trees, 'tree')}, {parameter_text(others)}, {kernel}, {examples}; "
         f"duality gap at most {100 * gap:.1f} %."
@@ -269,7 +241,6 @@ def circumstance_facts(rows: Sequence[Row]) -> tuple[Fact, ...]:
 
     Examples
     --------
-    >>> from spanforest.paper.report._run_facts import circumstance_facts
     >>> rows = [{"commit": "abc", "versions": {"numpy": version},
     ...          "machine": {"processor": "x86", "cores": 2, "system": "Linux"},
     ...          "finished": "2026-11-15T22:00:00+00:00"} for version in ("2.0", "2.1")]
@@ -289,14 +260,12 @@ def circumstance_facts(rows: Sequence[Row]) -> tuple[Fact, ...]:
             if version is not None:
                 versions.setdefault(package, set()).add(version)
     packages = in_order(versions, ("spanforest", "python"))
+    texts = [f"{name} {' and '.join(sorted(versions[name]))}" for name in packages]
     facts = (
         Fact("Finished", _span(times)),
         Fact("Machine", "; ".join(sorted(machines))),
         Fact("Commit", ", ".join(sorted(commits))),
-        Fact(
-            "Versions",
-            ", ".join(f"{p} {' and '.join(sorted(versions[p]))}" for p in packages),
-        ),
+        Fact("Versions", ", ".join(texts)),
     )
     return tuple(fact for fact in facts if fact.text)
 

@@ -10,7 +10,7 @@ from spanforest.paper import (
     METHODS,
     PROTOCOLS,
     Row,
-    Settings,
+    RunSettings,
     display_name,
     identity,
     in_order,
@@ -23,7 +23,7 @@ from spanforest.paper import (
 class Run(NamedTuple):
     """The results of one protocol that share their settings."""
 
-    settings: Settings
+    settings: RunSettings
     folds: list[Row]  # one row per fold, method and data set
     choices: list[Row]  # one row per choice of parameters
     left_out: tuple[str, ...]  # one text per group of results that is not shown
@@ -62,16 +62,6 @@ def find_runs(rows: Iterable[Row]) -> tuple[Run, ...]:
     ------
     ValueError
         If there are no results.
-
-    Examples
-    --------
-    >>> from spanforest.paper.report._shown_runs import find_runs
-    >>> fold = {"kind": "fold", "protocol": "paper", "dataset": "emotions", "seed": 0,
-    ...         "method": "mam", "fold": 0, "n_folds": 5, "n_trees": 60}
-    >>> rows = [fold, {**fold, "fold": 1}, {**fold, "n_trees": 10}]
-    >>> [run] = find_runs(rows)
-    >>> run.settings.n_trees, len(run.folds), run.left_out
-    (60, 2, ('1 result with 10 trees, 5 folds',))
     """
     rows = latest(rows)
     old = {identity(row) for row in outdated(rows)}

@@ -42,7 +42,7 @@ _NOT_KEPT = ("font-family", "font-style", "font-weight")  # as in the page
 @contextmanager
 def page_style() -> Iterator[None]:
     """Ignore the reader's settings of matplotlib, and signs of mathematics in names."""
-    style = optional("matplotlib.style", extra="experiments")
+    style = optional("matplotlib.style", extra="paper")
     settings = ["default", {"text.parse_math": False}]
     with style.context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has its own letters
@@ -51,26 +51,19 @@ def page_style() -> Iterator[None]:
 
 def new_figure(width: float, height: float, **options: Any) -> Any:
     """Return an empty figure without background; its sizes are units of the SVG."""
-    figure = optional("matplotlib.figure", extra="experiments")
+    figure = optional("matplotlib.figure", extra="paper")
     return figure.Figure((width / 72, height / 72), frameon=False, **options)
 
 
 def to_svg(figure: Any, label: str, titles: Sequence[str] = ()) -> str:
-    """Return a figure as an SVG element.
+    """Return a figure as an SVG element that `label` describes.
 
-    Parameters
-    ----------
-    figure : matplotlib Figure
-        The gid of an artist becomes a class of its group.
-    label : str
-        Description of the figure for readers who do not see it.
-    titles : sequence of str, default=()
-        Tooltips of the marks of artists that have a gid, in the order of drawing.
+    The gid of an artist becomes a class of its group. The marks of such artists get
+    `titles` as tooltips, in the order of drawing.
 
     Examples
     --------
     >>> from matplotlib.lines import Line2D
-    >>> from spanforest.paper.report._svg import new_figure, to_svg
     >>> figure = new_figure(100, 50)
     >>> line = figure.add_artist(Line2D([0, 1], [0, 1], color="#000000", gid="curve"))
     >>> print(to_svg(figure, "A line", ["y = x"]))
@@ -82,17 +75,13 @@ def to_svg(figure: Any, label: str, titles: Sequence[str] = ()) -> str:
     with optional("matplotlib").rc_context({"svg.fonttype": "none"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
     drawing = ElementTree.fromstring(_CONTROLS.sub("", text.getvalue()))
-    shapes = {
-        node.get("id", ""): node for node in drawing.iter() if _tag(node) == "path"
-    }
+    for node in drawing.iter():
+        node.tag = node.tag.rpartition("}")[2]  # without its namespace
+    shapes = {node.get("id", ""): node for node in drawing.iter("path")}
     attributes = {"viewBox": _short(drawing.get("viewBox", "")), "role": "img"}
     root = Element("svg", attributes | {"aria-label": label})
     _copy_children(drawing, root, shapes, iter(titles))
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _tag(node: Element) -> str:
-    return node.tag.rpartition("}")[2]
 
 
 def _copy_children(
@@ -100,20 +89,19 @@ def _copy_children(
 ) -> None:
     """Copy what is drawn; only groups that have a class stay groups."""
     for child in node:
-        tag = _tag(child)
-        if tag == "g":
+        if child.tag == "g":
             name = child.get("id", "")
             is_named = name and not _OWN_ID.fullmatch(name)
             group = ElementTree.SubElement(to, "g", {"class": name}) if is_named else to
             _copy_children(child, group, shapes, titles)
-        elif tag == "text":
+        elif child.tag == "text":
             text = ElementTree.SubElement(to, "text", _attributes(child))
             content = child.text or ""
             n_before = len(content) - len(content.lstrip())
             n_after = len(content) - len(content.rstrip())
             # HTML drops plain spaces at the ends
             text.text = "\u00a0" * n_before + content.strip() + "\u00a0" * n_after
-        elif tag in ("path", "use"):
+        elif child.tag in ("path", "use"):
             mark = ElementTree.SubElement(to, "path", _mark(child, shapes))
             title = next(titles, "") if to.tag == "g" else ""
             if title:
@@ -122,7 +110,7 @@ def _copy_children(
 
 def _mark(node: Element, shapes: dict[str, Element]) -> dict[str, str]:
     """Return the attributes of a path; a marker becomes a path of its own."""
-    if _tag(node) == "path":
+    if node.tag == "path":
         return _attributes(node)
     link = next(value for key, value in node.items() if key.endswith("href"))
     attributes = _attributes(shapes[link.removeprefix("#")]) | _attributes(node)

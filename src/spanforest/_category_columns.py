@@ -1,0 +1,140 @@
+"""Columns of categories become numbers, in arrays and in data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spanforest.metrics import is_missing
+
+__all__ = ["CategoryColumns"]
+
+_CATEGORY_TYPES = ("category", "Categorical", "Enum")  # of pandas and of polars
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryColumns:
+    """The columns that hold categories, and the categories of each."""
+
+    categories: dict[int, list[Any]]  # by the position of the column
+
+    @classmethod
+    def of(cls, X: Any, columns: Sequence[Any] | None) -> CategoryColumns | None:
+        """Learn the categories of training examples; None if no column has any.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+            The examples.
+        columns : sequence of str or int, optional
+            Names or positions of columns with categories. The columns of type
+            ``category`` of a data frame are always among them.
+
+        Examples
+        --------
+        >>> known = CategoryColumns.of([["red", 1], ["blue", 2]], columns=[0])
+        >>> known.numbers([["blue", 5], ["green", 6]])
+        array([[ 0.,  5.],
+               [nan,  6.]])
+        """
+        told = [] if columns is None else list(columns)
+        if not told and not _is_frame(X):
+            return None
+        if sparse.issparse(X):
+            raise ValueError(
+                "columns of categories need a dense X; got a sparse matrix and "
+                f"categories={told!r}. Pass X.toarray(), or leave categories out."
+            )
+        X = X if _is_frame(X) else np.asarray(X, dtype=object)
+        if np.ndim(X) != 2:
+            return None  # scikit-learn says what is wrong
+        places = {_place(X, column) for column in told}
+        if _is_frame(X):
+            places |= {j for j in range(X.shape[1]) if _is_category(_column(X, j))}
+        if not places:
+            return None
+        return cls({j: _categories(_column(X, j)) for j in sorted(places)})
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return X with numbers for categories, NaN for unknown and missing ones."""
+        X = X if _is_frame(X) else np.asarray(X, dtype=object)
+        if np.ndim(X) != 2 or X.shape[1] <= max(self.categories):
+            raise ValueError(
+                "X must have a column for each feature of training; got shape "
+                f"{np.shape(X)}, and column {max(self.categories)} has categories."
+            )
+        matrix = np.empty(X.shape)
+        for j in range(X.shape[1]):
+            column = _column(X, j)
+            if j in self.categories:
+                code = {value: c for c, value in enumerate(self.categories[j])}
+                matrix[:, j] = [code.get(value, np.nan) for value in _values(column)]
+            else:
+                matrix[:, j] = _floats(column, _name(X, j))
+        return matrix
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "shape") and not sparse.issparse(X)
+
+
+def _column(X: Any, j: int) -> Any:
+    return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+
+
+def _name(X: Any, j: int) -> Any:
+    return X.columns[j] if _is_frame(X) else j
+
+
+def _place(X: Any, column: Any) -> int:
+    """Return the position of a column that is given by name or position."""
+    names = list(X.columns) if _is_frame(X) else []
+    if column in names:
+        return names.index(column)
+    is_position = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    if is_position and 0 <= column < X.shape[1]:
+        return int(column)
+    known = f"names such as {names[0]!r}, or " if names else ""
+    raise ValueError(
+        f"categories must be {known}positions from 0 to {X.shape[1] - 1}; got "
+        f"{column!r}, which is no column of X."
+    )
+
+
+def _is_category(series: Any) -> bool:
+    return str(series.dtype).partition("(")[0] in _CATEGORY_TYPES
+
+
+def _categories(column: Any) -> list[Any]:
+    """Return the categories in their order: that of pandas, else sorted."""
+    if hasattr(column, "cat") and hasattr(column.cat, "categories"):
+        return list(column.cat.categories)
+    seen = [value for value in dict.fromkeys(_values(column)) if not is_missing(value)]
+    try:
+        return sorted(seen)
+    except TypeError:  # text beside numbers
+        return sorted(seen, key=lambda value: (type(value).__name__, str(value)))
+
+
+def _values(column: Any) -> list[Any]:
+    return np.asarray(column, dtype=object).tolist()
+
+
+def _floats(column: Any, name: Any) -> NDArray[np.float64]:
+    """Return a column of numbers, NaN where it is missing."""
+    try:
+        if hasattr(column, "iloc"):  # pandas.NA is no number for NumPy
+            return column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        text = next(v for v in _values(column) if not isinstance(v, int | float))
+        raise ValueError(
+            f"column {name!r} of X must hold numbers; found {text!r}. If it holds "
+            'categories, give it the type "category" in pandas, or name it in '
+            "ForestKernel(categories=[...])."
+        ) from None

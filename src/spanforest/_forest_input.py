@@ -1,0 +1,302 @@
+"""The kind of input whose kernel is a forest that is fitted to examples and labels.
+
+Few examples are compared by a kernel matrix. With many examples the solver works on the
+leaves of each, so that no such matrix is made. Both are the same model: its weights are
+the dual variables, a row per training example.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spanforest import _compiled
+from spanforest._category_columns import CategoryColumns
+from spanforest._inputs import Basis, Indices, Input, KernelMatrix
+from spanforest._parameters import seed_sequence
+from spanforest.factors import Coordinates
+from spanforest.kernels import ForestKernel
+from spanforest.kernels._forest import LeafMap
+from spanforest.solver import SparseForm
+
+# With more examples the leaves are used in place of a kernel matrix. Measured with 100
+# and 200 trees: a pass over a matrix of 4000 examples takes a seventh to two thirds of
+# the time of a pass over their leaves, of 8000 a third to all of it. The limit is a
+# matter of memory: here a matrix takes 200 MB, and its copy for training 100 MB.
+MOST_IN_MATRIX = 5000
+LARGEST = float(np.finfo(np.float32).max)  # the trees of scikit-learn compare float32
+_SEED_KEY = 0x666F72657374  # no member of an ensemble has this key
+
+
+class LeafForm(SparseForm):
+    """F = Z V with V = Z^T A, where Z^T holds the leaves of each example.
+
+    As in the kernel form the weights are A itself, which is far smaller than V: a
+    forest has many more leaves than examples. V is made anew in every epoch.
+    """
+
+    def __init__(
+        self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
+    ) -> None:
+        super().__init__(data, coordinates, fit_intercept)
+        self.leaf_weights = self.weights
+        self.weights = np.zeros_like(self.dual_coef)
+
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
+        """Visit examples in this order, one at a time."""
+        before = self.dual_coef.copy()
+        self._sum_over_leaves()
+        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
+        state = self._state(hinge, scale)
+        _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, messages)
+        self.weights += scale * (self.dual_coef - before)
+
+    def restart(self, factor=1.0):
+        """Multiply A by a factor; the weights become A itself."""
+        super().restart(factor)
+        self._sum_over_leaves()
+
+    def squared_norm(self):
+        """Return ‖w‖², the constant feature's weights included."""
+        norm = self.coordinates.squared_norm
+        return norm(self.leaf_weights) + norm(self.intercept[None])
+
+    def _sum_over_leaves(self) -> None:
+        del self.leaf_weights  # frees it before the next one is made
+        self.leaf_weights = self.data.T @ self.weights
+
+    def _weights_of(self, A):
+        return A
+
+    def _products(self, rows):
+        return rows @ self.leaf_weights
+
+
+class Leaves(NamedTuple):
+    """The leaves of training examples; inner products are the kernel."""
+
+    Z: Any  # CSR, see `leaf_features`
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> LeafForm:
+        """Return the solver's form of these examples."""
+        return LeafForm(self.Z, coordinates, fit_intercept)
+
+    def in_single_precision(self) -> Leaves:
+        """Return the leaves as they are."""
+        return self
+
+    def prepared(self, tol: float) -> Leaves:
+        """Return the leaves as they are: they are ready for training."""
+        return self
+
+
+class GrownForest(NamedTuple):
+    """A forest, and which training examples are in each leaf."""
+
+    leaf_map: LeafMap
+    members: sparse.csr_array  # (n_leaves, n_samples), ones
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the training examples are few enough for a kernel matrix."""
+        return self.members.shape[1] <= MOST_IN_MATRIX
+
+    def rows(self, X: Any) -> Any:
+        """Return the kernel values between new and training examples.
+
+        They are sparse if the training examples are many.
+        """
+        leaves = self.leaf_map.leaves(X)
+        if self.is_matrix:
+            return self.matrix(leaves)
+        shared = (self.leaf_map.indicator(leaves) @ self.members).astype(np.float64)
+        shared.data /= self.leaf_map.n_trees
+        return shared
+
+    def matrix(self, leaves: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the dense kernel between examples with these leaves and training."""
+        K = np.zeros((len(leaves), self.members.shape[1]))
+        members = self.members
+        _compiled.add_shared_leaves(leaves, members.indptr, members.indices, K)
+        K /= self.leaf_map.n_trees
+        return K
+
+
+def grow(basis: ForestBasis) -> tuple[GrownForest, ForestBasis]:
+    """Grow the forest of training examples; return it, and the basis with it."""
+    leaf_map = basis.kernel.grow(
+        basis.X, basis.Y, basis.seed, basis.n_jobs, basis.sample_weight
+    )
+    leaves = leaf_map.leaves(basis.X)
+    grown = GrownForest(leaf_map, leaf_map.indicator(leaves).T.tocsr())
+    if grown.is_matrix:
+        compared: Any = KernelMatrix(grown.matrix(leaves))
+    else:
+        compared = Leaves(leaf_features(grown.members, leaf_map.n_trees))
+    return grown, basis._replace(compared=compared)
+
+
+class ForestBasis(NamedTuple):
+    """Training examples that a forest compares, and all that growing it again needs."""
+
+    X: Any
+    Y: NDArray[np.int32]
+    kernel: ForestKernel
+    seed: int
+    n_jobs: int | None
+    sample_weight: NDArray[np.float64] | None = None
+    compared: Any = None  # KernelMatrix or Leaves
+    is_single: bool = False
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> Any:
+        """Return the solver's form of these examples."""
+        return self.compared.form(coordinates, fit_intercept)
+
+    def fold(self, train: Indices, test: Indices) -> tuple[ForestBasis, Any]:
+        """Grow a forest on the rows `train` alone; it never saw the others."""
+        weight = None if self.sample_weight is None else self.sample_weight[train]
+        grown, inside = grow(
+            self._replace(X=self.X[train], Y=self.Y[train], sample_weight=weight)
+        )
+        if self.is_single:
+            inside = inside.in_single_precision()
+        return inside, grown.rows(self.X[test])
+
+    def in_single_precision(self) -> ForestBasis:
+        """Return the basis with a matrix in float32, also in folds."""
+        single = self.compared.in_single_precision()
+        return self._replace(compared=single, is_single=True)
+
+    def prepared(self, tol: float) -> Basis:
+        """Return what training needs. It has no folds: the labels are not in it."""
+        return self.compared.prepared(tol)
+
+
+class ForestInput(Input):
+    """Features that are compared by a forest, which is fitted to the labels too."""
+
+    accepts_nan = True
+    columns: CategoryColumns | None = None
+    leaf_map: LeafMap
+    members: Any
+
+    @property
+    def kernel(self) -> ForestKernel:
+        """The forest's parameters."""
+        name = self.spec.name
+        return name if isinstance(name, ForestKernel) else ForestKernel()
+
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories; `reset` learns them."""
+        if reset:
+            self.columns = CategoryColumns.of(X, self.kernel.categories)
+        return self.columns is not None
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with numbers in place of categories."""
+        if self.columns is None:
+            raise ValueError("X has no columns of categories.")
+        return self.columns.numbers(X)
+
+    def fit(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> ForestBasis:
+        """Grow the forest."""
+        X = _for_trees(X)
+        _check_columns(X)
+        _check_no_kernel_matrix(X)
+        root = seed_sequence(self._resources.random_state)
+        own = np.random.SeedSequence(root.entropy, spawn_key=(_SEED_KEY,))
+        seed = int(own.generate_state(1, np.uint64)[0])
+        n_jobs = self._resources.n_jobs
+        basis = ForestBasis(X, Y, self.kernel, seed, n_jobs, sample_weight)
+        (self.leaf_map, self.members), basis = grow(basis)
+        return basis
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that the estimator shows to users after `fit`."""
+        return {"gamma_": None, "kernel_": self.spec.name}
+
+    def rows(self, X: Any) -> Any:
+        """Return the kernel values between new and training examples."""
+        return GrownForest(self.leaf_map, self.members).rows(_for_trees(X))
+
+
+def leaf_features(members: sparse.csr_array, n_trees: int) -> sparse.csr_array:
+    """Return features of training examples whose inner products are the kernel.
+
+    There is a feature per leaf with two or more examples. All leaves that an example
+    has to itself are one feature together: they count in k(x, x) only.
+
+    Examples
+    --------
+    >>> members = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 1]]))
+    >>> Z = leaf_features(members, 2)
+    >>> (Z @ Z.T).toarray().round(12).tolist()
+    [[0.5, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
+    """
+    is_shared = np.diff(members.indptr) > 1
+    own = np.asarray(members[~is_shared].sum(axis=0), dtype=np.float64).ravel()
+    alone = np.flatnonzero(own)
+    private = sparse.csr_array(
+        (np.sqrt(own[alone]), (alone, np.arange(len(alone)))),
+        shape=(members.shape[1], len(alone)),
+    )
+    shared = members[is_shared].T.astype(np.float64)
+    return sparse.hstack([shared, private], format="csr") / np.sqrt(n_trees)
+
+
+def _for_trees(X: Any) -> Any:
+    """Return X in single precision, which the trees compare."""
+    values = X.data if sparse.issparse(X) else X
+    if sparse.issparse(X) and np.isnan(values).any():
+        raise ValueError(
+            "X is sparse and has NaN. The forest kernel accepts NaN in a dense X only. "
+            "Pass X.toarray(), or replace the NaN."
+        )
+    with np.errstate(invalid="ignore"):
+        if np.any(np.abs(values) > LARGEST):
+            raise ValueError(
+                f"X has values above {LARGEST:.2g} in size, the largest that a forest "
+                "can compare. Divide these features by a constant."
+            )
+    return X.astype(np.float32, copy=False)
+
+
+def _check_columns(X: Any) -> None:
+    if sparse.issparse(X):
+        return
+    empty = np.flatnonzero(np.isnan(X).all(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"every feature needs a value in some training example; column {empty[0]} "
+            f"of X is NaN everywhere ({len(empty)} such columns). Leave them out."
+        )
+
+
+def _check_no_kernel_matrix(X: Any) -> None:
+    """Refuse what is certainly meant as a kernel matrix: it is symmetric, and so on."""
+    n_rows, n_columns = X.shape
+    if sparse.issparse(X) or n_rows != n_columns or n_rows < 3:
+        return
+    own = X.diagonal()
+    if not (own > 0).all() or not np.allclose(X, X.T, rtol=1e-5, atol=0):
+        return
+    others = np.abs(X - np.diag(own))
+    if others.any() and np.all(others <= 1.001 * np.sqrt(np.outer(own, own))):
+        raise ValueError(
+            f"X looks like a kernel matrix: {n_rows} rows and columns, symmetric. The "
+            'forest kernel needs features. Pass them, or kernel="precomputed" if X is '
+            "a kernel matrix."
+        )

@@ -1,0 +1,171 @@
+"""How much training examples and values of labels count: checks, and arrays.
+
+An example of weight 0 is left out before anything else looks at the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spanforest._labels import LabelCoding, read_labels
+from spanforest._parameters import check_number
+
+__all__ = ["Targets", "read_targets"]
+
+Weights = NDArray[np.float64]
+
+
+class Targets(NamedTuple):
+    """The labels of the examples that count, and how much they count."""
+
+    Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
+    coding: LabelCoding
+    sample_weight: Weights | None  # (n_samples,) positive; None if none was given
+    label_weight: Weights | None  # (n_samples, n_labels); None if all are 1
+    rows: NDArray[np.intp] | None  # the rows that count; None if all do
+
+
+def read_targets(
+    n_samples: int, y: Any, sample_weight: Any, class_weight: Any, missing_label: Any
+) -> Targets:
+    """Check labels and weights, and leave out the examples of weight 0.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows of X.
+    y : array-like, DataFrame or sparse matrix of shape (n_samples, n_labels), or 1-D
+        Labels, which may be missing; see `read_labels`.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights of the examples.
+    class_weight : None, "balanced", dict or list of dict
+        Weights of values of labels; see `MMCRFClassifier`.
+    missing_label : number, str or None
+        A value that means missing.
+
+    Examples
+    --------
+    >>> targets = read_targets(3, [[0], [1], [2]], [1, 0, 3], {2: 5}, None)
+    >>> targets.Y.tolist(), targets.label_weight.tolist(), targets.rows.tolist()
+    ([[0], [1]], [[1.0], [5.0]], [0, 2])
+    """
+    Y, coding = read_labels(y, allow_missing=True, missing_label=missing_label)
+    if n_samples != len(Y):
+        raise ValueError(
+            f"X and y must have one row per example each; got {n_samples} rows in X "
+            f"and {len(Y)} in y. Pass the labels of exactly these examples."
+        )
+    weight, rows = _read_sample_weight(sample_weight, len(Y)), None
+    if weight is not None and not weight.all():
+        rows = np.flatnonzero(weight)
+        weight = weight[rows]
+        Y, coding = coding.restricted_to(Y[rows])
+    tables = _read_class_weight(class_weight, Y, coding, weight)
+    return Targets(Y, coding, weight, _label_weight(tables, Y), rows)
+
+
+def _read_sample_weight(sample_weight: Any, n_samples: int) -> Weights | None:
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must be an array of numbers, one per example; {error}."
+        ) from error
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have one number per example, shape ({n_samples},); "
+            f"got shape {weight.shape}."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(wrong):
+        i = int(wrong[0])
+        raise ValueError(
+            "sample_weight must hold finite numbers of at least 0; the weight of "
+            f"example {i} is {weight[i]:g}. Give weight 0 to an example that is to be "
+            "left out."
+        )
+    if not weight.any():
+        raise ValueError(
+            "sample_weight must be positive for at least one example; all of them are "
+            "zero, so there is nothing to learn from."
+        )
+    return weight
+
+
+def _read_class_weight(
+    class_weight: Any, Y: NDArray[np.int32], coding: LabelCoding, weight: Weights | None
+) -> list[Weights] | None:
+    """Return the weights of the values of every label."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = [
+            np.bincount(
+                column[column >= 0],
+                None if weight is None else weight[column >= 0],
+                minlength=n_values,
+            )
+            for column, n_values in zip(Y.T, coding.n_values, strict=True)
+        ]
+        return [count.sum() / (len(count) * count) for count in counts]
+    if isinstance(class_weight, Mapping):
+        possible = set().union(*map(_possible_values, coding.classes))
+        _check_values(class_weight, possible, "any label")
+        return [_table(class_weight, values) for values in coding.classes]
+    if not isinstance(class_weight, list | tuple):
+        raise ValueError(
+            'class_weight must be None, "balanced", a dict from values to weights, or '
+            f"a list with such a dict for every label; got {class_weight!r}."
+        )
+    n_labels = len(coding.classes)
+    if len(class_weight) != n_labels:
+        raise ValueError(
+            f"a list of class_weight must have a dict for each of the {n_labels} "
+            f"labels; got {len(class_weight)}. Use an empty dict for a label whose "
+            "values all have weight 1."
+        )
+    for j, (own, values) in enumerate(zip(class_weight, coding.classes, strict=True)):
+        name = f"label {j if coding.names is None else coding.names[j]}"
+        if not isinstance(own, Mapping):
+            raise ValueError(
+                "a list of class_weight must hold a dict from values to weights for "
+                f"every label; for {name} it holds {own!r}."
+            )
+        _check_values(own, _possible_values(values), name)
+    return list(map(_table, class_weight, coding.classes))
+
+
+def _possible_values(values: NDArray[Any]) -> set[Any]:
+    """Return the values of a label; 0 and 1 go together even if only one is seen."""
+    seen = set(values.tolist())
+    return seen | {0, 1} if seen <= {0, 1} else seen
+
+
+def _check_values(weights: Mapping[Any, Any], values: set[Any], where: str) -> None:
+    for value, weight in weights.items():
+        if value not in values:
+            known = ", ".join(sorted(map(repr, values))[:10])
+            raise ValueError(
+                f"class_weight has a weight for {value!r}, which is not a value of "
+                f"{where} in y. Values are {known}; leave the others out."
+            )
+        check_number(f"class_weight of {value!r}", weight, strict=False)
+
+
+def _table(weights: Mapping[Any, Any], values: NDArray[Any]) -> Weights:
+    return np.array([float(weights.get(value, 1.0)) for value in values.tolist()])
+
+
+def _label_weight(tables: list[Weights] | None, Y: NDArray[np.int32]) -> Weights | None:
+    """Return the weight of every label of every example; any where not observed."""
+    if tables is None or all((table == 1.0).all() for table in tables):
+        return None
+    known = np.maximum(Y, 0)
+    columns = [table[codes] for table, codes in zip(tables, known.T, strict=True)]
+    return np.ascontiguousarray(np.column_stack(columns))

@@ -1,0 +1,140 @@
+"""Explanations: contributions add up to differences of scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from ensembles import GRADES, X, X_new, Y, ensemble, scores_of, single
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from spanforest.diagnostics import (
+    Explanation,
+    explain,
+)
+from spanforest.diagnostics._models import FittedModel
+from spanforest.inference import label_margins, score_labels
+
+MODELS = {
+    "tree": single(),
+    "isolated labels": single(graph="random_pairing"),
+    "cycles": single(graph=[(0, 1), (1, 2), (0, 2)]),
+    "ensemble": ensemble(4),
+    "rbf ensemble": ensemble(4, kernel="rbf"),
+}
+
+
+@pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
+@pytest.mark.parametrize("name", MODELS)
+def test_contributions_sum_to_the_difference_of_the_scores(name, labels):
+    fitted = MODELS[name].fit(X, labels)
+    factors = FittedModel(fitted).factors
+    for x in X_new[:5]:
+        explanation = explain(fitted, x)
+        scores = scores_of(fitted, x[None])
+
+        def total(labelling, scores=scores):
+            return score_labels(factors, scores, [labelling])[0]
+
+        predicted = fitted.predict(x[None])[0]
+        assert [label.value for label in explanation.labels] == predicted.tolist()
+        assert_allclose(explanation.score, total(predicted))
+        for j, label in enumerate(explanation.labels):
+            others = {
+                value: total(np.where(np.arange(len(predicted)) == j, value, predicted))
+                for value in range(labels.max() + 1)
+                if value != label.value
+            }
+            assert others[label.alternative] == pytest.approx(max(others.values()))
+            expected = total(predicted) - others[label.alternative]
+            assert_allclose(label.margin, expected, atol=1e-12)
+            changes = [one.difference for one in label.contributions]
+            assert_allclose(sum(changes), expected, atol=1e-12)
+            assert changes == sorted(changes, reverse=True)
+
+
+def test_a_contribution_is_the_difference_of_the_scores_of_its_edge():
+    fitted = single(graph=[(0, 1), (1, 2), (3, 4)]).fit(X, Y)
+    a, b, c = fitted.predict(X_new[:1])[0, :3]
+    tables = scores_of(fitted, X_new[:1]).reshape(3, 2, 2)
+    middle = explain(fitted, X_new[0], label_names=list("abcde")).of("b")
+    by_other = {one.other: one for one in middle.contributions}
+    assert set(by_other) == {"a", "c"}
+    left, right = tables[0], tables[1]
+    assert_allclose(by_other["a"].difference, left[a, b] - left[a, 1 - b])
+    assert_allclose(by_other["c"].difference, right[b, c] - right[1 - b, c])
+    assert (by_other["a"].value, by_other["c"].value) == (a, c)
+
+
+def test_a_label_without_edges_has_one_contribution_of_its_own():
+    fitted = single(graph="independent").fit(X, Y)
+    (own,) = explain(fitted, X_new[0]).labels[2].contributions
+    assert (own.other, own.value) == (None, None)
+    assert_allclose(own.difference, abs(fitted.decision_function(X_new[:1])[0, 2]))
+
+
+def test_margins_of_an_ensemble_agree_with_its_decision_function():
+    fitted = ensemble(6).fit(X, Y)
+    assert not fitted.consensus_graph_.is_forest
+    for i, row in enumerate(fitted.decision_function(X_new[:5])):
+        margins = [label.margin for label in explain(fitted, X_new[i]).labels]
+        assert_allclose(margins, np.abs(row), atol=1e-12)
+    factors = FittedModel(fitted).factors
+    margins = label_margins(factors, scores_of(fitted, X_new[:1]))
+    assert_allclose(explain(fitted, X_new[0]).labels[0].margin, -margins[0].min())
+
+
+def test_an_example_may_come_as_a_row_of_anything():
+    frame = pd.DataFrame(X, columns=list("wxyz"))
+    labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
+    fitted = single().fit(frame, labels)
+    plain = single().fit(X, labels)
+    expected = explain(plain, X[3])
+    assert [one.label for one in expected.labels] == list(labels)
+    for x in (X[3].tolist(), X[3:4]):
+        assert explain(plain, x) == expected
+    named = explain(fitted, frame.iloc[3])
+    assert explain(fitted, frame.iloc[[3]]) == named
+    for other in (named, explain(plain, sparse.csr_array(X)[[3]])):
+        assert [(one.label, one.value) for one in other.labels] == [
+            (one.label, one.value) for one in expected.labels
+        ]
+        margins = [one.margin for one in other.labels]
+        assert_allclose(margins, [one.margin for one in expected.labels])
+    with pytest.raises(ValueError, match=r"a single example; got 2. Pass one row"):
+        explain(plain, X[:2])
+
+
+def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
+    labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
+    fitted = ensemble(8).fit(X, labels)
+    explanation = explain(fitted, X_new[0])
+    label = explanation.of("rain")
+    headline, *rows = label.describe(n_edges=1).splitlines()
+    assert headline.startswith(f"rain = {label.value}, not {label.alternative}, by ")
+    assert_allclose(sum(float(row.split()[0]) for row in rows), label.margin, atol=0.03)
+    assert rows[-1].endswith(" more")
+    text = explanation.describe(n_labels=2)
+    assert text.endswith("\n3 more labels, decided by larger margins")
+    assert "3 more labels" not in str(explanation)
+    closest = min(explanation.labels, key=lambda one: one.margin)
+    assert str(explanation).startswith(f"{closest.label} = ")
+    with pytest.raises(
+        KeyError, match="no label is called 'hail'; the labels are sun, rain"
+    ):
+        explanation.of("hail")
+
+
+def test_a_label_with_one_value_has_no_alternative():
+    constant = np.column_stack([Y[:, :2], np.ones(len(Y), dtype=int)])
+    explanation = explain(single().fit(X, constant), X_new[0])
+    assert explanation.labels[2].alternative is None
+    assert "label2 = 1, the only value seen in training" in str(explanation)
+
+
+def test_explanations_are_immutable_and_need_a_name_for_every_label():
+    explanation = explain(single().fit(X, Y), X_new[0])
+    assert isinstance(explanation, Explanation)
+    with pytest.raises(AttributeError, match="cannot assign"):
+        explanation.score = 0.0
+    with pytest.raises(ValueError, match="must name the 5 labels; got 2 names"):
+        explain(single().fit(X, Y), X_new[0], label_names=["a", "b"])

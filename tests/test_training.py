@@ -1,0 +1,63 @@
+"""Training sets, and the graphs that members draw from them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from small_data import X, Y
+
+from spanforest._inputs import Features
+from spanforest._training import (
+    Draw,
+    Settings,
+    TrainingSet,
+    model_factors,
+    scores_of,
+    train_member,
+    warn_not_converged,
+)
+from spanforest.graphs import LabelGraph
+
+CODES = Y.astype(np.int32)
+DATA = TrainingSet(Features(X), CODES)
+PAIR = LabelGraph(4, [(0, 1)])
+
+
+def test_a_draw_repeats_itself_for_the_same_labels():
+    draw = Draw("random_tree", np.random.SeedSequence(3))
+    (one, rng), (other, same_rng) = draw.start(DATA), draw.start(DATA)
+    assert_array_equal(one.graph.edges, other.graph.edges)
+    assert rng.random() == same_rng.random()
+
+
+def test_labels_have_unary_factors_everywhere_only_where_some_are_missing():
+    assert DATA.factors(PAIR).unary_labels.tolist() == [2, 3]
+    hidden = CODES.copy()
+    hidden[0, 0] = -1
+    partly = DATA._replace(Y=hidden)
+    assert partly.factors(PAIR).unary_labels.tolist() == [0, 1, 2, 3]
+    always = model_factors(PAIR, np.full(4, 2), unary_everywhere=True)
+    assert always.unary_labels.tolist() == [0, 1, 2, 3]
+
+
+def test_a_fold_knows_only_the_values_of_its_own_labels():
+    labels = CODES.copy()
+    labels[-1, 0] = 5
+    fold, _ = DATA._replace(Y=labels).fold(np.arange(50), np.arange(50, 60))
+    assert fold.factors(PAIR).n_values.tolist() == [2, 2, 2, 2]
+
+
+def test_a_member_scores_its_own_labels_higher_than_others():
+    settings = Settings(C=10.0, loss="edge", fit_intercept=True, tol=0.01, max_iter=999)
+    draw = Draw(PAIR, np.random.SeedSequence(0))
+    factors, solution = train_member(DATA, draw, settings)
+    scores = scores_of(X, solution.weights, solution.intercept)
+    assert scores.shape == (60, factors.n_cells)
+    right = scores[np.arange(60), 2 * Y[:, 0] + Y[:, 1]]
+    assert np.mean(right >= scores[:, :4].max(axis=1)) > 0.8
+    assert solution.converged
+
+
+def test_the_warning_says_what_to_raise():
+    with pytest.warns(ConvergenceWarning, match=r"converge: 2 of 5\. Raise max_iter"):
+        warn_not_converged("2 of 5")

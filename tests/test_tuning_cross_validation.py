@@ -1,0 +1,257 @@
+"""The search over candidates: the same scores as a plain loop, at less cost."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import rankdata
+from searches import UNIT, mean_of_three, tuned
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, KFold
+from small_data import GRADES, X, X_new
+from small_data import NOISY_Y as Y
+
+from spanforest import RandomGraphEnsembleClassifier, _training
+from spanforest.graphs import FROM_LABELS, informed_random_tree
+from spanforest.model_selection import LabelCardinalityKFold
+from spanforest.solver import solve_path
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
+
+
+@pytest.fixture
+def exactly(monkeypatch):
+    """Let the search train to the tolerance that it is given."""
+    monkeypatch.setattr("spanforest.tuning._estimator.SEARCH_TOL", 0.0)
+    monkeypatch.setattr("spanforest.tuning._estimator.SEARCH_PASSES", 1000)
+
+
+@pytest.mark.parametrize(
+    "aggregation",
+    [
+        "mam",
+        *(
+            pytest.param(name, marks=pytest.mark.needs_compiled)
+            for name in ("mve", "amm")
+        ),
+    ],
+)
+def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
+    fitted = tuned(
+        aggregation=aggregation,
+        kernels=["linear", "rbf"],
+        gammas=[4.0, 0.5],
+        Cs=[2.0, 0.1],
+        losses=["edge", "hamming"],
+        normalize_kernel=True,
+        tol=1e-3,
+    ).fit(X, Y)
+    kernels = [
+        {"kernel": "linear"},
+        {"kernel": "rbf", "gamma": 0.5 * UNIT},
+        {"kernel": "rbf", "gamma": 4.0 * UNIT},
+    ]
+    plain = RandomGraphEnsembleClassifier(
+        2, aggregation, normalize_kernel=True, tol=1e-3, max_iter=1000, random_state=0
+    ).set_params(scaling=None)
+    folds = list(LabelCardinalityKFold(3, random_state=0).split(X, Y))
+    expected = []
+    for kernel, C, loss in product(kernels, (0.1, 2.0), ("edge", "hamming")):
+        plain.set_params(**kernel, C=C, loss=loss)
+        predictions = [
+            plain.fit(X[train], Y[train]).predict(X[test]) for train, test in folds
+        ]
+        truths = [Y[test] for _, test in folds]
+        expected.append(list(map(mean_of_three, truths, predictions)))
+    results = fitted.cv_results_
+    scores = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
+    # two solutions within 1e-3 of the optimum may differ in a label or two
+    assert np.mean(np.isclose(scores, expected)) > 0.8
+    assert_allclose(scores, expected, atol=0.05)
+    means = np.mean(expected, axis=1)
+    assert means[fitted.best_index_] >= means.max() - 0.01
+    assert np.ptp(means) > 0.05  # there was something to choose
+
+
+def test_a_warm_start_reaches_the_optimum_of_every_c(exactly):
+    seen = {}
+
+    def remember(y_true, y_pred):
+        seen.setdefault(len(seen), y_pred.copy())
+        return 0.0
+
+    Cs = [0.1, 1.0, 10.0]
+    tuned(Cs=Cs, tol=1e-5, cv=[(range(40), range(40, 60))], scoring=remember).fit(X, Y)
+    for C, predicted in zip(Cs, seen.values(), strict=True):
+        cold = RandomGraphEnsembleClassifier(
+            2, kernel="rbf", gamma=UNIT, C=C, tol=1e-5, max_iter=1000, random_state=0
+        ).set_params(scaling=None)
+        assert_array_equal(predicted, cold.fit(X[:40], Y[:40]).predict(X[40:]))
+
+
+def test_the_search_has_the_first_members_of_the_final_ensemble(exactly):
+    whole = [(range(60), range(60))]
+    fitted = tuned(cv=whole, tol=1e-4, n_estimators_search=9).fit(X, Y)  # has 4
+    assert fitted.best_score_ == pytest.approx(mean_of_three(Y, fitted.predict(X)))
+
+
+def test_results_are_a_row_per_candidate_that_fit_together():
+    fitted = tuned(
+        kernels=("linear", "rbf"),
+        gammas=(2, 1),
+        Cs=(1, 0.1),
+        losses=("hamming", "edge"),
+    ).fit(X, Y)
+    results = fitted.cv_results_
+    table = pd.DataFrame(results)
+    assert len(table) == 3 * 2 * 2
+    assert table["param_C"].tolist() == [0.1, 0.1, 1.0, 1.0] * 3
+    assert table["param_loss"].tolist() == ["hamming", "edge"] * 6
+    assert table["param_kernel"].tolist() == ["linear"] * 4 + ["rbf"] * 8
+    gammas = results["param_gamma"]
+    assert_array_equal(gammas.mask, [True] * 4 + [False] * 8)
+    assert_allclose(gammas[4:].data, np.repeat([UNIT, 2 * UNIT], 4))
+    for i, params in enumerate(results["params"]):
+        for name in ("kernel", "gamma", "C", "loss"):
+            value = results[f"param_{name}"][i]
+            assert params[name] == value if name in params else value is np.ma.masked
+    splits = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
+    assert_allclose(results["mean_test_score"], splits.mean(axis=1))
+    assert_allclose(results["std_test_score"], splits.std(axis=1))
+    ranks = rankdata(-results["mean_test_score"], method="min")
+    assert_array_equal(results["rank_test_score"], ranks)
+    assert results["rank_test_score"][fitted.best_index_] == 1
+    assert results["mean_test_score"][fitted.best_index_] == fitted.best_score_
+    assert results["params"][fitted.best_index_] == fitted.best_params_
+    chosen = {"kernel": fitted.kernel_, "C": fitted.C_, "loss": fitted.loss_}
+    if fitted.gamma_ is not None:
+        chosen["gamma"] = fitted.gamma_
+    assert chosen == fitted.best_params_
+    for name in ("fit", "score"):
+        assert np.all(results[f"mean_{name}_time"] > 0)
+        assert np.all(results[f"std_{name}_time"] >= 0)
+
+
+def test_the_columns_are_those_of_a_grid_search():
+    ensemble = RandomGraphEnsembleClassifier(1, kernel="rbf", tol=0.5)
+    grid = {"kernel": ["rbf"], "gamma": [1.0], "C": [1.0], "loss": ["edge"]}
+    search = GridSearchCV(ensemble, grid, cv=3).fit(X, Y)
+    results = tuned(Cs=1.0, n_estimators=1).fit(X, Y).cv_results_
+    assert set(results) == set(search.cv_results_)
+
+
+def test_the_kernel_of_the_training_examples_is_computed_once():
+    calls = []
+
+    def kernel(A, B):
+        calls.append((len(A), len(B)))
+        return rbf_kernel(A, B)
+
+    fitted = tuned(kernels=kernel, losses=["edge", "hamming"]).fit(X, Y)
+    assert calls == [(60, 60)]
+    fitted.predict(X_new)
+    assert calls == [(60, 60), (25, 60)]
+
+
+def test_the_kernel_is_computed_once_per_gamma(monkeypatch):
+    calls = []
+
+    def counted(X, Y, gamma):
+        calls.append(gamma)
+        return rbf_kernel(X, Y, gamma=gamma)
+
+    monkeypatch.setattr("spanforest.kernels._registry.gaussian_kernel", counted)
+    tuned(kernels=["linear", "rbf"], gammas=[0.5, 1, 2]).fit(X, Y)
+    assert_allclose(calls, [0.5 * UNIT, UNIT, 2 * UNIT])
+
+
+def test_a_path_makes_fewer_passes_than_fits_from_scratch(monkeypatch):
+    passes = []
+
+    def counted(*args, **options):
+        for solution in solve_path(*args, **options):
+            passes.append(solution.n_iter)
+            yield solution
+
+    monkeypatch.setattr(_training, "solve_path", counted)
+    Cs = [0.3, 1.0, 3.0, 10.0]
+    options = {"cv": [(range(60), range(60))], "n_estimators_search": 1}
+    tuned(Cs=Cs, n_estimators=1, **options).fit(X, Y)
+    along_path = sum(passes[:4])
+    passes.clear()
+    for C in Cs:
+        tuned(Cs=C, n_estimators=1, **options).fit(X, Y)
+    assert along_path < sum(passes[::2])  # each is followed by the final fit
+
+
+def test_values_that_a_fold_does_not_show_are_as_unknown_as_to_a_plain_fit(exactly):
+    labels = np.column_stack([Y, GRADES[:, 0] + 1, np.eye(60, dtype=int)[:, 0]])
+    labels[:3, 4] = [0, 0, 7]  # the lowest and the highest value
+    seen = []
+
+    def keep(y_true, y_pred):
+        seen.append((y_true, y_pred))
+        return 1.0
+
+    folds = [(range(20, 60), range(20))]
+    tuned(cv=folds, scoring=keep, Cs=1.0, tol=1e-4).fit(X, labels)
+    ((truth, predicted),) = seen
+    assert_array_equal(truth, labels[:20])
+    plain = RandomGraphEnsembleClassifier(
+        2, kernel="rbf", gamma=UNIT, tol=1e-4, max_iter=1000, random_state=0
+    ).set_params(scaling=None)
+    assert_array_equal(predicted, plain.fit(X[20:], labels[20:]).predict(X[:20]))
+
+
+def test_missing_labels_do_not_count():
+    labels = Y.astype(float)
+    labels[::3, 0] = np.nan
+    labels[5] = np.nan
+    seen = []
+
+    def keep(y_true, y_pred):
+        seen.append((y_true, y_pred))
+        return 1.0
+
+    folds = [(range(30, 60), range(30)), (range(30), range(30, 60))]
+    tuned(scoring=keep, cv=folds).fit(X, labels)
+    scores = tuned(cv=folds).fit(X, labels).cv_results_["mean_test_score"]
+    micro = tuned(cv=folds, scoring="microlabel_accuracy").fit(X, labels)
+    per_fold = []
+    for (truth, predicted), (_, test) in zip(seen[:4:2], folds, strict=True):
+        known = np.isfinite(labels[test])
+        assert_array_equal(truth[known], labels[test][known])
+        assert_array_equal(truth[~known], predicted[~known])
+        per_fold.append((truth == predicted)[known].mean())
+    assert micro.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(per_fold))
+    assert np.all(scores > 0)
+
+
+def test_a_label_that_a_fold_never_observes_is_predicted_nonetheless():
+    labels = Y.astype(float)
+    labels[:40, 1] = np.nan
+    fitted = tuned(cv=[(range(40), range(40, 60))]).fit(X, labels)
+    assert set(np.unique(fitted.predict(X_new))) <= {0, 1}
+
+
+def test_a_tree_of_most_information_is_learned_from_each_fold():
+    fitted = tuned(graph="chow_liu", n_estimators=1).fit(X, Y)
+    assert fitted.graphs_[0].n_edges == 3
+
+
+def test_trees_of_the_search_see_the_labels_of_training_rows_only(monkeypatch):
+    seen = []
+
+    def remember(labels, rng, sample_weight):
+        seen.append(labels.copy())
+        return informed_random_tree(labels, rng, sample_weight)
+
+    monkeypatch.setitem(FROM_LABELS, "informed_tree", remember)
+    folds = list(KFold(3).split(X))
+    graph = RandomGraphEnsembleClassifierCV().graph
+    tuned(graph=graph, cv=folds, n_estimators=4, n_estimators_search=2).fit(X, Y)
+
+    labels = [Y[train] for train, _ in folds for _ in range(2)] + [Y] * 4
+    for drawn_from, expected in zip(seen, labels, strict=True):
+        assert_array_equal(drawn_from, expected)

@@ -1,0 +1,245 @@
+"""The ensemble that tunes itself behaves like the one that it chooses."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from searches import UNIT, tuned
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold
+from small_data import GRADES, X, X_new
+from small_data import NOISY_Y as Y
+
+from spanforest import RandomGraphEnsembleClassifier
+from spanforest.graphs import LabelGraph
+from spanforest.metrics import (
+    microlabel_f1_scorer,
+)
+from spanforest.model_selection import LabelCardinalityKFold
+
+
+def weights_of(model):
+    """Return the weights of an ensemble, or of the final ensemble of a search."""
+    return getattr(model, "best_estimator_", model)._weights
+
+
+@pytest.mark.parametrize("kernels", ["linear", "rbf", "precomputed"])
+def test_the_final_ensemble_is_the_plain_one_with_the_chosen_parameters(kernels):
+    data, new = (X @ X.T, X_new @ X.T) if kernels == "precomputed" else (X, X_new)
+    fitted = tuned(kernels=kernels, losses=["hamming", "edge"]).fit(data, Y)
+    plain = RandomGraphEnsembleClassifier(
+        4, scaling=None, max_iter=1000, random_state=0
+    )
+    plain.set_params(**fitted.best_params_).fit(data, Y)
+    for one in (fitted, fitted.best_estimator_):
+        assert one.graphs_ == plain.graphs_
+        assert_array_equal(weights_of(one), weights_of(plain))
+        assert_array_equal(one.intercept_, plain.intercept_)
+        assert_array_equal(one.predict(new), plain.predict(new))
+        assert_array_equal(one.decision_function(new), plain.decision_function(new))
+    assert fitted.best_estimator_.get_params() == plain.get_params()
+    assert fitted.best_params_ == {
+        name: value
+        for name, value in plain.get_params().items()
+        if name in fitted.best_params_
+    }
+
+
+def test_a_list_of_graphs_is_searched_from_its_beginning():
+    trees = [LabelGraph(4, [(0, k), (1, 2)]) for k in (1, 2, 3, 3)]
+    asked = []
+
+    def second(n_labels, rng):
+        asked.append(n_labels)
+        return trees[1]
+
+    fitted = tuned(graph=[trees[0], second, *trees[2:]], n_estimators_search=1)
+    assert fitted.fit(X, Y).graphs_ == trees
+    assert len(asked) == 1  # in the final ensemble only
+
+
+def without_times(results):
+    return {name: value for name, value in results.items() if "time" not in name}
+
+
+@pytest.mark.parametrize("other", [{"n_jobs": 2}, {"verbose": 1}])
+def test_threads_and_progress_change_no_bit(other):
+    params = {"kernels": ["linear", "rbf"], "losses": ["edge", "hamming"]}
+    plain, fitted = tuned(**params).fit(X, Y), tuned(**params, **other).fit(X, Y)
+    assert fitted.best_params_ == plain.best_params_
+    for name, value in without_times(plain.cv_results_).items():
+        assert_array_equal(fitted.cv_results_[name], value)
+    assert_array_equal(weights_of(fitted), weights_of(plain))
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("kernels", ["linear", "rbf", "poly"])
+def test_sparse_examples_are_tuned_like_dense_ones(form, kernels):
+    params = {"kernels": kernels, "normalize_kernel": True, "Cs": [1e-6, 1.0]}
+    dense, fitted = tuned(**params).fit(X, Y), tuned(**params).fit(form(X), Y)
+    assert fitted.C_ == dense.C_ == 1.0
+    if kernels != "linear":
+        assert fitted.gamma_ == pytest.approx(dense.gamma_)
+    assert_allclose(fitted.best_score_, dense.best_score_, atol=0.05)
+    assert fitted.predict(form(X_new)).shape == (25, 4)
+
+
+def test_scaling_the_features_changes_gamma_and_no_score():
+    one, other = tuned().fit(X, Y), tuned().fit(1000 * X + 5, Y)
+    assert other.gamma_ == pytest.approx(one.gamma_ / 1e6)
+    assert_allclose(other.best_score_, one.best_score_, atol=0.05)
+    assert tuned().fit(np.ones((60, 2)), Y).gamma_ == 1.0  # all distances are zero
+
+
+def test_a_precomputed_kernel_is_the_kernel():
+    K = rbf_kernel(X, gamma=UNIT)
+    given, fitted = tuned(kernels="precomputed").fit(K, Y), tuned().fit(X, Y)
+    assert given.best_score_ == pytest.approx(fitted.best_score_, abs=0.02)
+    assert given.C_ == fitted.C_
+    assert given.predict(rbf_kernel(X_new, X, gamma=UNIT)).shape == (25, 4)
+
+
+def test_parameters_of_a_callable_are_kept_from_other_kernels():
+    def scaled(A, B, scale):
+        return rbf_kernel(A, B, gamma=scale)
+
+    kernels = ["linear", scaled]
+    fitted = tuned(kernels=kernels, kernel_params={"scale": UNIT}).fit(X, Y)
+    assert fitted.kernel_ in kernels
+    plain = RandomGraphEnsembleClassifier(
+        4, scaling=None, kernel_params={"scale": UNIT}
+    )
+    plain.set_params(**fitted.best_params_, max_iter=1000, random_state=0).fit(X, Y)
+    assert_array_equal(weights_of(plain), weights_of(fitted))
+    for own in (["linear"], [scaled]):  # either may win
+        only = tuned(kernels=[*own, scaled], kernel_params={"scale": UNIT})
+        only.fit(X, Y)
+        expected = only.best_estimator_.predict(X_new)
+        assert_array_equal(only.predict(X_new), expected)
+    few = tuned(kernels=["linear", scaled], kernel_params={"scale": 1e9}).fit(X, Y)
+    assert few.kernel_ == "linear"  # the other says nothing of new examples
+    assert few.predict(X_new).shape == (25, 4)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        GRADES,
+        GRADES[:, 0],
+        np.array(["low", "middle", "top"])[GRADES[:, 0]],
+        Y[:, 0],
+        np.array(["no", "yes"])[Y],
+        pd.DataFrame(Y, columns=list("abcd")),
+        sparse.csr_matrix(Y),
+        np.zeros((60, 3), int),
+    ],
+    ids=["grades", "classes", "names", "vector", "strings", "frame", "csr", "constant"],
+)
+def test_labels_of_any_kind_are_tuned(labels):
+    fitted = tuned(n_estimators=2).fit(X, labels)
+    plain = fitted.best_estimator_.predict(X_new)
+    assert_array_equal(fitted.predict(X_new), plain)
+    assert np.isfinite(fitted.best_score_)
+    assert fitted.score(X, labels) > 0.3
+
+
+@pytest.mark.parametrize(
+    "cv", [KFold(4), list(KFold(4).split(X)), iter(KFold(4).split(X))]
+)
+def test_folds_may_be_given(cv):
+    results = tuned(cv=cv, kernels=["linear", "rbf"]).fit(X, Y).cv_results_
+    assert "split3_test_score" in results
+    expected = tuned(cv=KFold(4), kernels=["linear", "rbf"]).fit(X, Y).cv_results_
+    assert_array_equal(results["mean_test_score"], expected["mean_test_score"])
+
+
+def test_a_refit_forgets_the_first_fit():
+    again = tuned().fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    again.set_params(kernels="linear", gammas=None).fit(X[:, :3], Y[:, :2])
+    fresh = clone(again).fit(X[:, :3], Y[:, :2])
+    assert vars(again).keys() == vars(fresh).keys()
+    assert again.kernel_ == fresh.kernel_ == "linear"
+    assert_array_equal(again.coef_, fresh.coef_)
+
+
+def test_a_saved_model_predicts_the_same():
+    fitted = tuned(probability=True).fit(X, Y)
+    loaded = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(loaded.predict_proba(X_new), fitted.predict_proba(X_new))
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_a_generator_gives_one_seed_to_the_search_and_the_ensemble(make):
+    fitted = tuned(random_state=make(3)).fit(X, Y)
+    same = tuned(random_state=make(3)).fit(X, Y)
+    assert_array_equal(weights_of(same), weights_of(fitted))
+    plain = clone(fitted.best_estimator_).fit(X, Y)
+    assert_array_equal(weights_of(plain), weights_of(fitted))
+    folds = LabelCardinalityKFold(3, random_state=plain.random_state)
+    again = tuned(random_state=plain.random_state, cv=folds).fit(X, Y)
+    assert again.best_score_ == fitted.best_score_
+
+
+def test_a_final_fit_that_stops_short_warns_the_caller_once():
+    with pytest.warns(ConvergenceWarning, match="4 of 4 members stopped") as caught:
+        tuned(Cs=100.0, tol=1e-6, max_iter=2).fit(X, Y)
+    (warning,) = caught
+    assert warning.filename == __file__
+
+
+def test_switching_the_aggregation_needs_no_refit():
+    fitted = tuned().fit(X, Y)
+    expected = fitted.best_estimator_.predict(X_new, aggregation="mve")
+    assert_array_equal(fitted.set_params(aggregation="mve").predict(X_new), expected)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"Cs": []}, "Cs must hold at least one value"),
+        ({"Cs": [1.0, 0.0]}, "each of Cs must be a number greater than 0; got 0"),
+        ({"Cs": "1"}, "each of Cs must be a number greater than 0; got '1'"),
+        ({"gammas": [-1.0]}, "each of gammas must be a number greater than 0; got -1"),
+        ({"gammas": []}, "gammas must hold at least one value"),
+        ({"kernels": "linear", "gammas": [1.0]}, "kernels are 'linear'. Leave gammas"),
+        ({"kernels": []}, "kernels must hold at least one value"),
+        ({"kernels": ["rbf", "gaussian"]}, "Unknown kernel 'gaussian'. Pass one of"),
+        ({"kernels": ["rbf", "precomputed"]}, 'Pass kernels="precomputed"; got'),
+        ({"kernel_params": {"scale": 1}}, "arguments of a callable kernel"),
+        ({"losses": ["edge", "hinge"]}, "loss must be one of .* got 'hinge'"),
+        ({"losses": ()}, "losses must hold at least one value"),
+        ({"cv": 1}, "cv=1 folds cannot be made of n_samples=60"),
+        ({"cv": 61}, "cv=61 folds cannot be made of n_samples=60"),
+        ({"cv": "three"}, "Expected `cv` as an integer"),
+        ({"scoring": "accuracy"}, "scoring must be one of 'mean', .* got 'accuracy'"),
+        ({"scoring": lambda t, p: np.nan}, "the result of scoring must be a number"),
+        ({"n_estimators_search": 0}, "n_estimators_search must be a whole number"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number"),
+        ({"aggregation": "mean"}, "aggregation must be one of"),
+        ({"tol": 0}, "tol must be a number greater than 0"),
+    ],
+)
+def test_bad_parameters_are_refused_with_a_reason(params, message):
+    with pytest.raises(ValueError, match=message):
+        tuned(**params).fit(X, Y)
+
+
+def test_parameters_that_are_tuned_cannot_be_set():
+    with pytest.raises(ValueError, match="Invalid parameter 'C'"):
+        tuned().set_params(C=1.0)
+
+
+def test_a_search_that_cannot_be_made_is_refused_with_a_reason():
+    with pytest.raises(ValueError, match="scoring must be one of 'mean'"):
+        tuned(scoring=microlabel_f1_scorer).fit(X, Y)
+    with pytest.raises(ValueError, match="Unknown kernel 'foo'"):
+        tuned(kernels=["foo"], gammas=[1.0]).fit(X, Y)
+    rare = np.full(60, np.nan)
+    rare[:2] = 0, 1
+    with pytest.raises(ValueError, match="no label is observed in the test"):
+        tuned(cv=3).fit(X, rare)

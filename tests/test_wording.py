@@ -1,0 +1,36 @@
+"""Words of messages: counts, lists of names, one line per error."""
+
+import pytest
+
+from spanforest._wording import count, listed, numbered_labels, one_line
+
+
+@pytest.mark.parametrize("number", [0, 2, 1000])
+def test_every_number_but_one_takes_the_plural(number):
+    assert count(number, "label") == f"{number} labels"
+    assert count(1, "label") == "1 label"
+
+
+@pytest.mark.parametrize("n", [1, 5, 6, 100])
+def test_a_long_list_shows_five_names_and_says_how_many_there_are(n):
+    names = [f"name {j}" for j in range(n)]
+    text = listed(names)
+    shown = [name for name in names if repr(name) in text]
+    assert shown == names[:5]
+    assert text.endswith(f"... ({n} in all)") == (n > 5)
+
+
+def test_labels_without_names_are_numbered_from_zero():
+    assert numbered_labels(3) == ("label0", "label1", "label2")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ValueError("first\n   second.\n"), "first second"),
+        (KeyError(), "KeyError"),
+        (ValueError(" . "), "ValueError"),
+    ],
+)
+def test_an_error_is_one_line_without_a_full_stop(error, line):
+    assert one_line(error).strip() == line
