@@ -99,11 +99,14 @@ def _visit(scores, norm, i, task, A, change, move, work):
     return gap, length * (gap - 0.5 * length * bend)
 
 
+_walk_buffers = njit(walk_buffers)
+
+
 @njit(nogil=True)
 def _work(g, q):
     n_labels = g.label.shape[0]
     return (
-        walk_buffers(g, TRAINING_TIE),
+        _walk_buffers(g, TRAINING_TIE),
         np.zeros(n_labels, dtype=np.int64),
         np.empty(q),
     )

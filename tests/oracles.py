@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
+from numba import njit
 from scipy import sparse
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
@@ -334,3 +335,13 @@ def miss(factors, row, labels):
     """By how much a label set misses the best score, without rounding."""
     exact = exact_scores(factors, row)
     return max(exact.values()) - exact[tuple(labels)]
+
+
+def from_python(routine):
+    """Return a function that calls a routine which only compiled code can call."""
+
+    @njit
+    def call(*arguments):
+        return routine(*arguments)
+
+    return call

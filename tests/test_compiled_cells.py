@@ -3,17 +3,14 @@
 import numpy as np
 from hypothesis import given
 from numpy.testing import assert_allclose
-from oracles import indicators
+from oracles import from_python, indicators
 from strategies import any_kind, problems, seeds, trials
 
-from spanforest._compiled.cells import (
-    FORBIDDEN,
-    TIE,
-    edge_cell,
-    exceeds,
-    labelling_score,
-    other_end,
-    picked_cell,
+from spanforest._compiled import cells
+from spanforest._compiled.cells import FORBIDDEN, TIE, labelling_score
+
+edge_cell, exceeds, other_end, picked_cell = map(
+    from_python, (cells.edge_cell, cells.exceeds, cells.other_end, cells.picked_cell)
 )
 
 

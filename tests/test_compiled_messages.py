@@ -4,11 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import indicators, label_sets
+from oracles import from_python, indicators, label_sets
 from strategies import loopy_problems, problems, seeds, trials
 
 from spanforest import _compiled
-from spanforest._compiled.messages import climb, reweighted_sweep
+from spanforest._compiled import messages as compiled_messages
+
+climb = from_python(compiled_messages.climb)
+reweighted_sweep = from_python(compiled_messages.reweighted_sweep)
 
 
 @given(loopy_problems, st.lists(st.booleans(), min_size=1, max_size=6))

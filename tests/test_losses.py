@@ -45,10 +45,10 @@ def loss_of_pairs(factors, loss):
 def compiled_tables(factors, loss, y, scores):
     """The scores after the solver added the loss against the labels y."""
     problem = Problem(factors, loss, np.array([y], dtype=np.int32), C=1.0)
-    loss_arrays = compiled_problem(problem).loss
+    records = compiled_problem(problem).loss
     scores = scores.copy()
     true_cells = factors.cells([y])[0].astype(np.int64)
-    add_loss(scores, factors.arrays, true_cells, loss_arrays)
+    add_loss(scores, factors.arrays.factor, true_cells, records)
     return scores
 
 

@@ -11,7 +11,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from spanforest._compilation import quietly
 from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.factors import FactorGraph
+from spanforest.graphs import LabelGraph
+from spanforest.inference import exhaustive_search
 from spanforest.kernels import ForestKernel
 from spanforest.mmcrf import MMCRFClassifier
 
@@ -42,12 +46,14 @@ def warm_up() -> float:
     rng = np.random.default_rng(0)
     X = rng.random((24, 3))
     Y = rng.integers(0, 2, (24, N_LABELS))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), quietly():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for classifier, inputs, labels in _cases(X, Y):
             # scaling would make the sparse matrix, which is full, a dense one
             classifier.set_params(max_iter=2, random_state=0, scaling=None)
             _use(classifier, inputs, labels)
+        pair = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
+        exhaustive_search(pair, np.zeros((1, 4)))  # predicting may need it, seldom
     return time.perf_counter() - start
 
 

@@ -319,8 +319,8 @@ def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:
         return max_sum(factors, scores)
     scores = _as_scores(factors, scores)
     decoding = tree_reweighted(factors, scores)
-    if factors.n_labellings <= FEW_LABELLINGS:
-        open_rows = np.flatnonzero(~decoding.proven)
+    open_rows = np.flatnonzero(~decoding.proven)
+    if len(open_rows) and factors.n_labellings <= FEW_LABELLINGS:
         exact = exhaustive_search(factors, scores[open_rows])
         for values, proven in zip(decoding, exact, strict=True):
             values[open_rows] = proven

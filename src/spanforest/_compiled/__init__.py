@@ -39,10 +39,10 @@ from spanforest._compiled.messages import (
 from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
+    LOSS_FIELDS,
     DecisionTrees,
     DenseRows,
     FactorArrays,
-    LossArrays,
     ProblemArrays,
     Schedule,
     SparseRows,
@@ -51,6 +51,7 @@ from spanforest._compiled.records import (
     Subproblem,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
+from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

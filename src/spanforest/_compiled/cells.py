@@ -30,9 +30,8 @@ def picked_cell(factor, labels):
 
 
 @inlined
-def find_cells(g, labels, cells):
+def find_cells(factors, labels, cells):
     """Write the cells that a labelling picks."""
-    factors = g.factor
     for f in range(factors.shape[0]):
         cells[f] = picked_cell(factors[f], labels)
 
@@ -55,7 +54,7 @@ def largest_sums(scores, g, sums):
     M_f its largest absolute value. A cell that is not a number makes its M_f so too.
     """
     for i in range(scores.shape[0]):
-        sums[i] = 0.0
+        sums[i, :] = 0.0
         for f in range(g.factor.shape[0]):
             start = g.factor[f]["offset"]
             top, largest = scores[i, start], 0.0
@@ -69,13 +68,13 @@ def largest_sums(scores, g, sums):
             sums[i, 2] += largest
 
 
-@compiled
+@inlined
 def other_end(factor, j):
     """Return the label at the other end of an edge at label j, -1 if unary."""
     return factor["second"] if factor["first"] == j else factor["first"]
 
 
-@compiled
+@inlined
 def edge_cell(factor, j, a, b):
     """Return the cell of an edge where label j takes a and the other end takes b."""
     if factor["first"] == j:
@@ -83,4 +82,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

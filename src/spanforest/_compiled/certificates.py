@@ -4,14 +4,14 @@ import numpy as np
 
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
-from spanforest._compiled.decorators import compiled
+from spanforest._compiled.decorators import compiled, merged
 from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
 from spanforest._compiled.forests import forest_max_sum
 from spanforest._compiled.messages import CERTIFYING_SWEEPS, tree_reweighted
-from spanforest._compiled.visits import add_loss, augment_with_loss, visit_buffers
+from spanforest._compiled.visits import MARGINALS, SCORES, add_loss, augment_with_loss
 
 
-@compiled
+@merged
 def _upper_bound(scores, g, visit, messages):
     """Return the best score of a labelling, or on cycles a bound on it.
 
@@ -26,7 +26,7 @@ def _upper_bound(scores, g, visit, messages):
             scores, g, CERTIFYING_SWEEPS, np.inf, messages, visit.gaining
         )
         if not met and has_few_labellings(g):
-            bound = exhaustive_max(scores, g, visit.gaining)
+            bound = exhaustive_max(scores, g, visit.losing, visit.gaining)
     return bound
 
 
@@ -39,8 +39,7 @@ def hinge_rows(scores, rows, problem, hinge, messages):
     with the maximum replaced by an upper bound on graphs with cycles. As in `visits`,
     `messages` is None on a forest.
     """
-    g = problem.graph
-    visit = visit_buffers(g)
+    g, visit = problem.graph, problem.visit
     for r in range(rows.shape[0]):
         true_score = augment_with_loss(rows[r], scores[r], problem, visit.true_cells)
         bound = _upper_bound(scores[r], g, visit, messages)
@@ -54,18 +53,17 @@ def loss_term(dual_coef, problem):
     The loss of the true cells is zero, so it is the same as -sum_i <loss_i, A_i>, also
     where factors have weights.
     """
-    g = problem.graph
-    visit = visit_buffers(g)
-    loss, A = visit.scores, visit.marginals
+    factors, visit = problem.graph.factor, problem.visit
+    loss, A = visit.cells[SCORES], visit.cells[MARGINALS]
     total = 0.0
     for i in range(dual_coef.shape[0]):
         expand(problem.layout, dual_coef[i], A)
         loss[:] = 0.0
-        find_cells(g, problem.Y[i], visit.true_cells)
-        add_loss(loss, g, visit.true_cells, problem.loss)
+        find_cells(factors, problem.Y[i], visit.true_cells)
+        add_loss(loss, factors, visit.true_cells, problem.loss)
         for c in range(loss.shape[0]):
             total -= loss[c] * A[c]
     return total
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined, internal
 
 
 @inlined
@@ -41,7 +41,7 @@ def expand(layout, values, cells):
         cells[corner] = -total
 
 
-@inlined
+@internal
 def contract(layout, cells, values):
     """Write into `values` the coordinates of tables: the inverse of `expand`.
 
@@ -79,11 +79,16 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-@compiled
 def squared_norm(layout, values):
     """Return the sum of the squares of all cells of these tables."""
     last = layout[-1]
-    cells = np.empty(last["offset"] + last["n_first"] * last["n_second"])
+    n_cells = last["offset"] + last["n_first"] * last["n_second"]
+    return _squared_norm(layout, values, np.empty(n_cells))
+
+
+@compiled
+def _squared_norm(layout, values, cells):
+    """Do the work of `squared_norm`."""
     total = 0.0
     for i in range(values.shape[0]):
         expand(layout, values[i], cells)
@@ -92,4 +97,4 @@ def squared_norm(layout, values):
     return total
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

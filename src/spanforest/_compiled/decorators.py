@@ -1,26 +1,58 @@
-"""Decorators that compile the routines of this package with Numba."""
+"""Decorators that compile the routines of this package with Numba.
+
+Compiling takes long, and users wait for it: `benchmarks/first_fit.py` measures it. LLVM
+optimises a routine once for itself and once more in each routine above it. These
+habits keep the time short:
+
+* Routines create no arrays. Python functions beside them create the buffers.
+* Loops copy arrays, add them up and search them. ``a[:] = b`` and ``a.max()`` also
+  compile Numba's error messages, which takes seconds. ``a[:] = 0.0`` does not.
+* Records of arrays are small: each array is seven arguments of each call.
+* A routine that Python does not call is `internal`, `merged` or `inlined`.
+"""
 
 from typing import Any
 
 from numba import njit
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+from spanforest._compilation import watch_compilation
 
-# No fastmath: infinities and ties matter.
+watch_compilation()
+
+# No fastmath: infinities and ties matter. `_nrt=False` leaves out reference counting:
+# the caller keeps the arrays alive, so none is needed. Such a routine must not create
+# arrays, not even temporary ones. Numba does not document this option.
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+}
+try:
+    njit(**OPTIONS)
+except KeyError:  # this version of Numba does not know it, so routines are slower
+    del OPTIONS["_nrt"]
+
+WITHOUT_WRAPPERS: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
+# For routines that Python calls.
 compiled = njit(**OPTIONS)
 
-# For hot routines. Passing a factor graph to one of them costs more than the work of a
-# small one, so their callers take them in. `_nrt=False` leaves out reference counting:
-# the caller keeps these arrays alive, so no reference counting is needed. Such a
-# routine, and every routine that it calls, must not create arrays, not even temporary
-# ones. The option is not documented by Numba; without it the routines are only slower.
-try:
-    inlined = njit(**OPTIONS, forceinline=True, _nrt=False)  # type: ignore[call-overload]
-except KeyError:  # this version of Numba does not know the option
-    inlined = njit(**OPTIONS, forceinline=True)
+# For routines that only other routines call. A call from Python ends the process.
+internal = njit(**OPTIONS, **WITHOUT_WRAPPERS)
+
+# For long routines with one caller or two. Numba copies them into the caller before it
+# compiles. Without this LLVM would optimise them at one more level.
+merged = njit(**OPTIONS, inline="always")
+
+# For short routines in hot loops. LLVM copies them into their callers.
+inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 
 # For sums of products: they vectorise only if their terms may be reordered.
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

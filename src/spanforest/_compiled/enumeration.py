@@ -8,12 +8,12 @@ from spanforest._compiled.cells import (
     other_end,
     picked_cell,
 )
-from spanforest._compiled.decorators import compiled
+from spanforest._compiled.decorators import compiled, internal, merged
 
 FEW_LABELLINGS = 2**12  # at most this many are tried where no bound is tight
 
 
-@compiled
+@merged
 def _next_labelling(g, labels):
     """Move on to the next labelling in lexicographic order; return False at the end."""
     j = g.label.shape[0] - 1
@@ -25,40 +25,50 @@ def _next_labelling(g, labels):
     return j >= 0
 
 
-@compiled
-def exhaustive_max(scores, g, labels):
+@merged
+def exhaustive_max(scores, g, candidate, labels):
     """Try every labelling; write a best one into `labels` and return its score.
 
-    Ties go to the first in lexicographic order.
+    Ties go to the first in lexicographic order. `candidate` is a buffer (n_labels,).
     """
-    candidate = np.zeros(g.label.shape[0], dtype=np.int64)
+    candidate[:] = 0
     best = -np.inf
     while True:
         value = labelling_score(scores, g, candidate)
         if value > best:
             best = value
-            labels[:] = candidate
+            for j in range(labels.shape[0]):
+                labels[j] = candidate[j]
         if not _next_labelling(g, candidate):
             return best
 
 
-@compiled
 def exhaustive_rows(scores, g, labels, best):
     """Apply `exhaustive_max` to every row: labels (n, n_labels), best (n,)."""
-    for i in range(scores.shape[0]):
-        best[i] = exhaustive_max(scores[i], g, labels[i])
+    _exhaustive_rows(scores, g, np.empty(len(g.label), dtype=np.int64), labels, best)
 
 
 @compiled
+def _exhaustive_rows(scores, g, candidate, labels, best):
+    """Do the work of `exhaustive_rows`."""
+    for i in range(scores.shape[0]):
+        best[i] = exhaustive_max(scores[i], g, candidate, labels[i])
+
+
 def score_all(scores, g, values):
     """Fill `values` with the score of every labelling, in lexicographic order."""
-    labels = np.zeros(g.label.shape[0], dtype=np.int64)
+    _score_all(scores, g, np.zeros(len(g.label), dtype=np.int64), values)
+
+
+@compiled
+def _score_all(scores, g, labels, values):
+    """Do the work of `score_all`; `labels` are zeros."""
     for s in range(values.shape[0]):
         values[s] = labelling_score(scores, g, labels)
         _next_labelling(g, labels)
 
 
-@compiled
+@internal
 def has_few_labellings(g):
     """Return whether there are at most FEW_LABELLINGS."""
     count = 1
@@ -76,7 +86,7 @@ def flip_margins(scores, g, labels, margins):
     Margins are differences to the score of labelling i itself, so 0 at its own value.
     """
     for i in range(scores.shape[0]):
-        margins[i] = 0.0
+        margins[i, :] = 0.0
         for f in range(g.factor.shape[0]):
             factor = g.factor[f]
             now = scores[i, picked_cell(factor, labels[i])]
@@ -91,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

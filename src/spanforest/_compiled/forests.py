@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import TIE, exceeds
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined, internal, merged
 
 
 class Walk(NamedTuple):
@@ -16,7 +16,6 @@ class Walk(NamedTuple):
     tie: float  # relative; closer scores tie
 
 
-@compiled
 def walk_buffers(g, tie):
     """Return the buffers of a walk up a forest."""
     return Walk(
@@ -26,7 +25,7 @@ def walk_buffers(g, tie):
     )
 
 
-@inlined
+@merged
 def _walk_up(scores, g, walk):
     """Fill upward[j, a], the best score of j's subtree if label j takes value a.
 
@@ -96,15 +95,19 @@ def forest_max_sum(scores, g, walk, labels):
     return total
 
 
-@compiled
 def forest_max_sums(scores, g, labels, best):
     """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
-    walk = walk_buffers(g, TIE)
+    _max_sums(scores, g, walk_buffers(g, TIE), labels, best)
+
+
+@compiled
+def _max_sums(scores, g, walk, labels, best):
+    """Do the work of `forest_max_sums`."""
     for i in range(scores.shape[0]):
         best[i] = forest_max_sum(scores[i], g, walk, labels[i])
 
 
-@compiled
+@internal
 def _walk_down(scores, g, upward, downward):
     """Fill downward[j, a], the best score of all but j's subtree if j takes value a.
 
@@ -113,13 +116,16 @@ def _walk_down(scores, g, upward, downward):
     total = 0.0
     for j in g.root:
         start = g.label[j]["start"]
-        stop = start + g.label[j]["n_values"]
-        downward[start:stop] = 0.0
-        total += upward[start:stop].max()
+        best = upward[start]
+        for s in range(start, start + g.label[j]["n_values"]):
+            downward[s] = 0.0
+            best = max(best, upward[s])
+        total += best
     for e in range(g.branch.shape[0]):
         branch = g.branch[e]
         mine, step = branch["child_start"], branch["child_stride"]
-        downward[mine : mine + branch["n_child"]] = -np.inf
+        for b in range(branch["n_child"]):
+            downward[mine + b] = -np.inf
         for a in range(branch["n_parent"]):
             row = branch["offset"] + a * branch["parent_stride"]
             message = -np.inf  # the child's share of upward, for the parent's value a
@@ -133,7 +139,6 @@ def _walk_down(scores, g, upward, downward):
     return total
 
 
-@compiled
 def forest_max_marginals(scores, g, marginals):
     """Fill marginals[i, j, a] = max over y with y_j = a of <scores_i, U(y)>.
 
@@ -141,16 +146,25 @@ def forest_max_marginals(scores, g, marginals):
     of values). Components other than j's enter by their best scores.
     """
     walk = walk_buffers(g, TIE)
+    _max_marginals(scores, g, walk, np.empty_like(walk.upward), marginals)
+
+
+@compiled
+def _max_marginals(scores, g, walk, downward, marginals):
+    """Do the work of `forest_max_marginals`."""
     upward = walk.upward
-    downward = np.empty_like(upward)
     for i in range(scores.shape[0]):
         _walk_up(scores[i], g, walk)
         total = _walk_down(scores[i], g, upward, downward)
         for j in range(g.label.shape[0]):
             start = g.label[j]["start"]
             stop = start + g.label[j]["n_values"]
-            within = upward[start:stop] + downward[start:stop]
-            marginals[i, start:stop] = within + (total - within.max())
+            best = -np.inf
+            for s in range(start, stop):
+                marginals[i, s] = upward[s] + downward[s]
+                best = max(best, marginals[i, s])
+            for s in range(start, stop):
+                marginals[i, s] += total - best
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

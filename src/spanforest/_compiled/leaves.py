@@ -30,10 +30,14 @@ def dense_leaves(X, trees, leaves):
             leaves[i, tree] = _leaf_of(X[i], trees.root[tree], trees)
 
 
-@compiled
 def sparse_leaves(rows, n_features, trees, leaves):
     """Fill `leaves` as `dense_leaves` does, for `SparseRows` of float32 features."""
-    features = np.zeros(n_features, dtype=np.float32)
+    _sparse_leaves(rows, np.zeros(n_features, dtype=np.float32), trees, leaves)
+
+
+@compiled
+def _sparse_leaves(rows, features, trees, leaves):
+    """Do the work of `sparse_leaves`; `features` are zeros."""
     for i in range(leaves.shape[0]):
         entries = slice(rows.indptr[i], rows.indptr[i + 1])
         for s in range(entries.start, entries.stop):
@@ -59,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

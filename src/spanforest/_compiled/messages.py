@@ -13,7 +13,7 @@ from spanforest._compiled.cells import (
     labelling_score,
     other_end,
 )
-from spanforest._compiled.decorators import compiled
+from spanforest._compiled.decorators import compiled, internal, merged
 
 CLOSE = 1e-10  # relative; a bound this close to a score is about to meet it
 TRAINING_SWEEPS = 20  # of message passing, for each step of training
@@ -30,10 +30,9 @@ class Messages(NamedTuple):
     tie: float  # relative; closer scores of labellings tie
 
 
-@compiled
 def message_buffers(g, tie):
     """Return messages that are zero; scores closer than `tie` (relative) will tie."""
-    n_labels, n_edges = g.label.shape[0], g.incident.shape[0] // 2
+    n_labels, n_edges = len(g.label), len(g.incident) // 2
     n_entries = 0
     if n_edges > 0:
         last = g.factor[n_edges - 1]
@@ -47,20 +46,20 @@ def message_buffers(g, tie):
     )
 
 
-@compiled
+@internal
 def _inbox(factor, j):
     """Return where the message along an edge into label j starts."""
     return factor["to_first"] if factor["first"] == j else factor["to_second"]
 
 
-@compiled
+@internal
 def _unary_scores(scores, label, belief):
     """Fill belief[a] with the unary score of value a."""
     for a in range(label["n_values"]):
         belief[a] = scores[label["unary"] + a] if label["unary"] >= 0 else 0.0
 
 
-@compiled
+@internal
 def _collect(scores, g, j, messages):
     """Fill belief[a] with the unary score of j = a plus all messages into j."""
     label, belief, sent = g.label[j], messages.belief, messages.sent
@@ -71,7 +70,7 @@ def _collect(scores, g, j, messages):
             belief[a] += sent[inbox + a]
 
 
-@compiled
+@internal
 def _choose(scores, g, j, messages, labels):
     """Choose label j: chosen neighbours count by their value, others by message.
 
@@ -97,7 +96,7 @@ def _choose(scores, g, j, messages, labels):
     messages.chosen[j] = True
 
 
-@compiled
+@internal
 def _send(scores, g, e, j, messages, out):
     """Write to `out` the message along edge e from label j, 0 at its largest.
 
@@ -121,7 +120,7 @@ def _send(scores, g, e, j, messages, out):
     return largest
 
 
-@compiled
+@internal
 def reweighted_sweep(scores, g, forward, messages, drops):
     """Pass messages once along the labels' order, or against it; return the bound.
 
@@ -162,7 +161,7 @@ def reweighted_sweep(scores, g, forward, messages, drops):
     return bound
 
 
-@compiled
+@internal
 def climb(scores, g, messages, labels):
     """Change single labels as long as that raises the score."""
     belief = messages.belief
@@ -181,7 +180,7 @@ def climb(scores, g, messages, labels):
                 labels[j] = before
 
 
-@compiled
+@internal
 def close_distance(scores, g):
     """Return the distance at which a bound of 0 is close to a score.
 
@@ -203,7 +202,7 @@ def close_distance(scores, g):
     return CLOSE * total + NEGLIGIBLE * largest
 
 
-@compiled
+@internal
 def goes_on(fall, distance, close, meet):
     """Return whether two more sweeps pay, after two that lowered the bound by `fall`.
 
@@ -215,7 +214,7 @@ def goes_on(fall, distance, close, meet):
     return fall > 10.0 * close
 
 
-@compiled
+@merged
 def tree_reweighted(scores, g, max_sweeps, meet, messages, labels):
     """Write a labelling into `labels`; return its score and a bound on the best one.
 
@@ -249,13 +248,19 @@ def tree_reweighted(scores, g, max_sweeps, meet, messages, labels):
     return score, bound, bound - score <= min(meet, close)
 
 
-@compiled
 def tree_reweighted_rows(scores, g, max_sweeps, meet, labels, score, bound):
     """Apply `tree_reweighted` to every row of scores, each from zero messages.
 
     Bounds that meet the score become equal to it. Shape: meet (n,).
     """
     messages = message_buffers(g, TIE)
+    _reweighted_rows(scores, g, max_sweeps, meet, messages, labels, (score, bound))
+
+
+@compiled
+def _reweighted_rows(scores, g, max_sweeps, meet, messages, labels, results):
+    """Do the work of `tree_reweighted_rows`; `results` are scores and bounds."""
+    score, bound = results
     for i in range(scores.shape[0]):
         messages.sent[:] = 0.0
         score[i], bound[i], met = tree_reweighted(
@@ -265,7 +270,6 @@ def tree_reweighted_rows(scores, g, max_sweeps, meet, labels, score, bound):
             bound[i] = score[i]
 
 
-@compiled
 def max_product_rows(scores, g, schedule, labels, change):
     """Decode every row by damped max-product; change[i] is the last message change.
 
@@ -273,8 +277,14 @@ def max_product_rows(scores, g, schedule, labels, change):
     a tree they are exact after as many undamped sweeps as its diameter.
     """
     messages = message_buffers(g, TIE)
+    fresh = np.empty_like(messages.sent)
+    _max_product_rows(scores, g, schedule, messages, fresh, labels, change)
+
+
+@compiled
+def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
+    """Do the work of `max_product_rows`; `fresh` is a buffer for the new messages."""
     sent = messages.sent
-    fresh = np.empty_like(sent)
     for i in range(scores.shape[0]):
         sent[:] = 0.0
         change[i] = 0.0
@@ -294,4 +304,4 @@ def max_product_rows(scores, g, schedule, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

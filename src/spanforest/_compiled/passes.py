@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.coordinates import expand
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import compiled, merged
 from spanforest._compiled.products import add_products, room_for_products, row_products
-from spanforest._compiled.visits import Visit, visit_buffers, visit_example
+from spanforest._compiled.visits import MARGINALS, SCORES, visit_example
 
 
 class Block(NamedTuple):
@@ -21,23 +21,22 @@ class Block(NamedTuple):
     scores: np.ndarray  # coordinates of F
     gram: np.ndarray  # kernel values between the examples of the block
     change: np.ndarray  # what is to be added to the weights
+    before: np.ndarray  # (n_coordinates,) an example's weights before its change
     moved: np.ndarray  # whether there is a change
-    visit: Visit
 
 
-@compiled
-def block_buffers(g, block_size, n_coordinates):
+def block_buffers(block_size, n_coordinates):
     """Return the buffers of a block; `change` has a multiple of eight rows."""
     return Block(
         scores=room_for_products(block_size, n_coordinates),
         gram=room_for_products(block_size, block_size),
         change=np.zeros((-(-block_size // 8) * 8, n_coordinates)),
+        before=np.empty(n_coordinates),
         moved=np.zeros(block_size, dtype=np.bool_),
-        visit=visit_buffers(g),
     )
 
 
-@inlined
+@merged
 def _visit_block(rows, block, problem, state, messages):
     """Visit the examples of a block, `rows`, one after the other.
 
@@ -56,31 +55,34 @@ def _visit_block(rows, block, problem, state, messages):
             if moved[p]:
                 for d in range(n_coordinates):
                     scores[r, d] += gram[r, p] * change[p, d]
-        expand(problem.layout, scores[r], block.visit.scores)
+        expand(problem.layout, scores[r], problem.visit.cells[SCORES])
         norm = state.scale * (gram[r, r] + constant * constant)
-        moved[r] = visit_example(
-            rows[r], norm, problem, state, block.visit, messages, change[r]
-        )
+        moved[r] = visit_example(rows[r], norm, problem, state, messages, change[r])
         if moved[r]:
             for d in range(n_coordinates):
                 change[r, d] *= state.scale
                 intercept[d] += constant * change[r, d]
         else:
-            change[r] = 0.0
+            change[r, :] = 0.0
 
 
-@compiled
 def kernel_pass(order, block_size, kernel, problem, state, messages, squared_norms):
     """Visit examples in the kernel form, a block at a time.
 
     `kernel` are `DenseRows` of kernel values. squared_norms[i] becomes <F_i, A_i> as of
     the visit.
     """
+    block = block_buffers(block_size, len(kernel.weights))
+    _kernel_pass(order, block, kernel, problem, state, messages, squared_norms)
+
+
+@compiled
+def _kernel_pass(order, block, kernel, problem, state, messages, squared_norms):
+    """Do the work of `kernel_pass`."""
     weights, rounded = kernel.weights, kernel.rounded
-    n_coordinates = weights.shape[0]
-    block = block_buffers(problem.graph, block_size, n_coordinates)
-    F, A = block.visit.scores, block.visit.marginals  # free between visits
-    before = np.empty(n_coordinates)
+    n_coordinates, block_size = weights.shape[0], block.moved.shape[0]
+    F, A = problem.visit.cells[SCORES], problem.visit.cells[MARGINALS]  # free now
+    before = block.before
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
         row_products(kernel.data, rows, rounded, block.scores)
@@ -99,23 +101,42 @@ def kernel_pass(order, block_size, kernel, problem, state, messages, squared_nor
             squared_norms[i] = np.dot(F, A)
 
 
-@compiled
 def dense_pass(order, block_size, features, problem, state, messages):
     """Visit examples in the linear form, `DenseRows` of features a block at a time."""
+    block = block_buffers(block_size, len(features.weights))
+    picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
+    _dense_pass(order, block, features, picked, problem, state, messages)
+
+
+@compiled
+def _dense_pass(order, block, features, picked, problem, state, messages):
+    """Do the work of `dense_pass`; `picked` has room for the features of a block."""
     X, weights, rounded = features.data, features.weights, features.rounded
-    block = block_buffers(problem.graph, block_size, weights.shape[0])
+    block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
         row_products(X, rows, rounded, block.scores)
-        row_products(X, rows, X[rows], block.gram)
+        for r in range(rows.shape[0]):
+            for s in range(X.shape[1]):
+                picked[r, s] = X[rows[r], s]
+        row_products(X, rows, picked[: rows.shape[0]], block.gram)
         _visit_block(rows, block, problem, state, messages)
-        block.change[rows.shape[0] :] = 0.0
+        block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
-            rounded[:] = weights
+            for d in range(weights.shape[0]):
+                for s in range(weights.shape[1]):
+                    rounded[d, s] = weights[d, s]
 
 
-@compiled
+class RowBuffers(NamedTuple):
+    """The buffers of a visit to one example, each of shape (n_coordinates,)."""
+
+    scores: np.ndarray  # coordinates of F_i
+    change: np.ndarray
+    changed: np.ndarray  # the coordinates that changed
+
+
 def sparse_pass(order, features, weights, problem, state, messages):
     """Visit examples in the linear form, `SparseRows` of features one at a time.
 
@@ -123,16 +144,21 @@ def sparse_pass(order, features, weights, problem, state, messages):
     cost grows with the non-zeros, and in the update only with the coordinates that
     moved.
     """
+    n = len(state.intercept)
+    own = RowBuffers(np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
+    _sparse_pass(order, features, weights, problem, state, messages, own)
+
+
+@compiled
+def _sparse_pass(order, features, weights, problem, state, messages, own):
+    """Do the work of `sparse_pass`; `own` are the buffers of one example."""
     data, indices, indptr = features.data, features.indices, features.indptr
     intercept, constant = state.intercept, state.constant
     n_coordinates = intercept.shape[0]
-    visit = visit_buffers(problem.graph)
-    cells = visit.scores
-    scores = np.empty(n_coordinates)
-    change = np.empty(n_coordinates)
-    changed = np.empty(n_coordinates, dtype=np.int64)
+    scores, change, changed = own.scores, own.change, own.changed
     for i in order:
-        scores[:] = constant * intercept
+        for d in range(n_coordinates):
+            scores[d] = constant * intercept[d]
         norm = constant * constant
         for s in range(indptr[i], indptr[i + 1]):
             value, row = data[s], weights[indices[s]]
@@ -140,8 +166,8 @@ def sparse_pass(order, features, weights, problem, state, messages):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         norm *= state.scale
-        expand(problem.layout, scores, cells)
-        if not visit_example(i, norm, problem, state, visit, messages, change):
+        expand(problem.layout, scores, problem.visit.cells[SCORES])
+        if not visit_example(i, norm, problem, state, messages, change):
             continue
         n_changed = 0
         for d in range(n_coordinates):
@@ -156,4 +182,4 @@ def sparse_pass(order, features, weights, problem, state, messages):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

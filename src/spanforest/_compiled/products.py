@@ -17,7 +17,6 @@ class WorstPair(NamedTuple):
     column: int
 
 
-@compiled
 def room_for_products(n_rows, n_columns):
     """Return an array for `row_products`, with a few rows and columns to spare."""
     return np.empty((-(-n_rows // 4) * 4, -(-n_columns // 3) * 3))
@@ -52,31 +51,36 @@ def row_products(data, rows, others, products):
                 s20, s21, s22 = zero, zero, zero
                 s30, s31, s32 = zero, zero, zero
                 for s in range(stop - start):
+                    v0, v1, v2, v3 = x0[s], x1[s], x2[s], x3[s]
                     y0, y1, y2 = w0[s], w1[s], w2[s]
-                    s00 += x0[s] * y0
-                    s01 += x0[s] * y1
-                    s02 += x0[s] * y2
-                    s10 += x1[s] * y0
-                    s11 += x1[s] * y1
-                    s12 += x1[s] * y2
-                    s20 += x2[s] * y0
-                    s21 += x2[s] * y1
-                    s22 += x2[s] * y2
-                    s30 += x3[s] * y0
-                    s31 += x3[s] * y1
-                    s32 += x3[s] * y2
-                products[r, d] += s00
-                products[r, d + 1] += s01
-                products[r, d + 2] += s02
-                products[r + 1, d] += s10
-                products[r + 1, d + 1] += s11
-                products[r + 1, d + 2] += s12
-                products[r + 2, d] += s20
-                products[r + 2, d + 1] += s21
-                products[r + 2, d + 2] += s22
-                products[r + 3, d] += s30
-                products[r + 3, d + 1] += s31
-                products[r + 3, d + 2] += s32
+                    s00 += v0 * y0
+                    s01 += v0 * y1
+                    s02 += v0 * y2
+                    s10 += v1 * y0
+                    s11 += v1 * y1
+                    s12 += v1 * y2
+                    s20 += v2 * y0
+                    s21 += v2 * y1
+                    s22 += v2 * y2
+                    s30 += v3 * y0
+                    s31 += v3 * y1
+                    s32 += v3 * y2
+                row = products[r]
+                row[d] += s00
+                row[d + 1] += s01
+                row[d + 2] += s02
+                row = products[r + 1]
+                row[d] += s10
+                row[d + 1] += s11
+                row[d + 2] += s12
+                row = products[r + 2]
+                row[d] += s20
+                row[d + 1] += s21
+                row[d + 2] += s22
+                row = products[r + 3]
+                row[d] += s30
+                row[d + 1] += s31
+                row[d + 2] += s32
 
 
 @summed
@@ -128,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

@@ -27,13 +27,11 @@ class FactorArrays(NamedTuple):
     incident: np.ndarray  # (2 * n_edges,) the edges at each label
 
 
-class LossArrays(NamedTuple):
-    """A loss; `losses` explains the three weights of a factor."""
-
-    worst: np.ndarray  # (n_cells,) loss of a cell that is wrong at both ends
-    joint: np.ndarray  # (n_factors,)
-    first: np.ndarray  # (n_factors,)
-    second: np.ndarray  # (n_factors,)
+# The loss of a factor: `worst` if both ends are wrong. The other weights are subtracted
+# where they are right. `losses` explains these three.
+LOSS_FIELDS = np.dtype(
+    [(name, np.float64) for name in ("worst", "joint", "first", "second")]
+)
 
 
 class ProblemArrays(NamedTuple):
@@ -45,9 +43,10 @@ class ProblemArrays(NamedTuple):
 
     graph: FactorArrays
     layout: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
-    loss: LossArrays
+    loss: np.ndarray  # (n_factors,) records
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
+    visit: tuple  # the buffers of a visit, see `visits.Visit`
     box: np.ndarray  # (n_samples,) C times the weight of each example
     factor_weight: np.ndarray  # (n_samples, n_factors) how often a factor counts
     max_steps: int
@@ -132,4 +131,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

@@ -11,7 +11,7 @@ from spanforest._compiled.cells import (
     other_end,
     picked_cell,
 )
-from spanforest._compiled.decorators import compiled
+from spanforest._compiled.decorators import compiled, internal, merged
 from spanforest._compiled.messages import (
     CLOSE,
     climb,
@@ -27,10 +27,9 @@ class FreeLabels(NamedTuple):
 
     place: np.ndarray  # (n_labels,) place among the free labels, or -1
     only: np.ndarray  # (n_labels,) its last value left: the only one unless it is free
-    label: np.ndarray  # (n_free,) records
+    kept: np.ndarray  # the edges between free labels
 
 
-@compiled
 def restrict(scores, g, alive):
     """Return the problem that is left when labels keep only their `alive` values.
 
@@ -38,63 +37,86 @@ def restrict(scores, g, alive):
     into a constant. Every free label has a unary factor. Labels, edges and values keep
     their order. Shape: alive (total number of values,), one or more true per label.
     """
-    free = _free_labels(g, alive)
-    kept = _free_edges(g, free.place)
-    graph = _free_graph(g, free, kept)
-    left = np.zeros(graph.factor["n_cells"].sum())
-    _copy_tables(scores, g, alive, kept, left)
-    constant = _add_fixed(scores, g, alive, free, left)
-    return Subproblem(left, graph, constant)
+    n_labels, n_edges = len(g.label), len(g.incident) // 2
+    sizes = (n_labels, n_labels, n_edges)
+    free = FreeLabels(*(np.empty(size, dtype=np.int64) for size in sizes))
+    label, factor = np.empty_like(g.label), np.empty(n_edges + n_labels, g.factor.dtype)
+    rest = g._replace(label=label, factor=factor, incident=np.empty_like(g.incident))
+    left = np.zeros(len(scores) + len(alive))
+    n_free, n_kept, n_cells, constant = _restrict(scores, g, alive, free, rest, left)
+    graph = FactorArrays(
+        label=label[:n_free],
+        factor=factor[: n_kept + n_free],
+        branch=g.branch[:0],
+        root=g.root[:0],
+        order=g.order[:0],
+        incident=rest.incident[: 2 * n_kept],
+    )
+    return Subproblem(left[:n_cells], graph, constant)
 
 
 @compiled
-def _free_labels(g, alive):
-    """Return the labels with several values left.
+def _restrict(scores, g, alive, free, rest, left):
+    """Fill the graph `rest` and the scores `left`, which have more room than needed.
+
+    Returns the numbers of free labels, of their edges and of the cells, and the
+    constant.
+    """
+    n_free = _free_labels(g, alive, free, rest.label)
+    n_kept = _free_edges(g, free)
+    n_cells = _free_graph(g, free, n_kept, n_free, rest)
+    _copy_tables(scores, g, alive, free.kept[:n_kept], left)
+    constant = _add_fixed(scores, g, alive, free, rest.label, left)
+    return n_free, n_kept, n_cells, constant
+
+
+@merged
+def _free_labels(g, alive, free, label):
+    """Find the labels with several values left; return how many.
 
     In their records only the numbers of values and where these start are set.
     """
-    n_labels = g.label.shape[0]
-    place = np.full(n_labels, -1, dtype=np.int64)
-    only = np.zeros(n_labels, dtype=np.int64)
-    label = np.empty(n_labels, dtype=g.label.dtype)
     n_free, n_values = 0, 0
-    for j in range(n_labels):
+    for j in range(g.label.shape[0]):
         start, n_alive = g.label[j]["start"], 0
         for a in range(g.label[j]["n_values"]):
             if alive[start + a]:
-                only[j] = a
+                free.only[j] = a
                 n_alive += 1
+        free.place[j] = -1
         if n_alive > 1:
-            place[j] = n_free
+            free.place[j] = n_free
             label[n_free]["n_values"] = n_alive
             label[n_free]["start"] = n_values
             n_free += 1
             n_values += n_alive
-    return FreeLabels(place, only, label[:n_free].copy())
+    return n_free
 
 
-@compiled
-def _free_edges(g, place):
-    """Return the edges both of whose ends are free."""
-    kept = np.empty(g.incident.shape[0] // 2, dtype=np.int64)
-    n_kept = 0
-    for e in range(kept.shape[0]):
+@merged
+def _free_edges(g, free):
+    """Find the edges both of whose ends are free; return how many."""
+    place, n_kept = free.place, 0
+    for e in range(g.incident.shape[0] // 2):
         if place[g.factor[e]["first"]] >= 0 and place[g.factor[e]["second"]] >= 0:
-            kept[n_kept] = e
+            free.kept[n_kept] = e
             n_kept += 1
-    return kept[:n_kept]
+    return n_kept
 
 
-@compiled
-def _free_graph(g, free, kept):
-    """Return the factor graph of the free labels, and complete their records."""
-    place, label = free.place, free.label
-    n_free, n_kept = label.shape[0], kept.shape[0]
-    factor = np.empty(n_kept + n_free, dtype=g.factor.dtype)
-    degree = np.zeros(n_free, dtype=np.int64)
+@merged
+def _free_graph(g, free, n_kept, n_free, rest):
+    """Fill the graph of the free labels, and complete their records.
+
+    Returns the number of cells.
+    """
+    place, label, factor, incident = free.place, rest.label, rest.factor, rest.incident
+    for j in range(n_free):
+        label[j]["incident_stop"] = 0  # the number of edges, for the moment
     offset, inbox = 0, 0
     for s in range(n_kept):
-        u, v = place[g.factor[kept[s]]["first"]], place[g.factor[kept[s]]["second"]]
+        edge = g.factor[free.kept[s]]
+        u, v = place[edge["first"]], place[edge["second"]]
         n_first, n_second = label[u]["n_values"], label[v]["n_values"]
         one = factor[s]
         one["first"], one["second"], one["n_second"] = u, v, n_second
@@ -102,8 +124,8 @@ def _free_graph(g, free, kept):
         one["to_first"], one["to_second"] = inbox, inbox + n_first
         offset += n_first * n_second
         inbox += n_first + n_second
-        degree[u] += 1
-        degree[v] += 1
+        label[u]["incident_stop"] += 1
+        label[v]["incident_stop"] += 1
 
     n_incident = 0
     for j in range(n_free):
@@ -113,19 +135,18 @@ def _free_graph(g, free, kept):
         one["to_first"], one["to_second"] = 0, 0
         label[j]["unary"] = offset
         label[j]["incident_start"] = n_incident
-        label[j]["incident_stop"] = n_incident  # moves on with every edge below
+        n_incident += label[j]["incident_stop"]
+        label[j]["incident_stop"] = label[j]["incident_start"]  # moves on below
         offset += label[j]["n_values"]
-        n_incident += degree[j]
 
-    incident = np.empty(n_incident, dtype=np.int64)
     for s in range(n_kept):
         for j in (factor[s]["first"], factor[s]["second"]):
             incident[label[j]["incident_stop"]] = s
             label[j]["incident_stop"] += 1
-    return FactorArrays(label, factor, g.branch[:0], g.root[:0], g.order[:0], incident)
+    return offset
 
 
-@compiled
+@merged
 def _copy_tables(scores, g, alive, kept, left):
     """Write the scores of the kept edges, without the values that are not alive."""
     c = 0
@@ -141,8 +162,8 @@ def _copy_tables(scores, g, alive, kept, left):
                         c += 1
 
 
-@compiled
-def _add_fixed(scores, g, alive, free, left):
+@merged
+def _add_fixed(scores, g, alive, free, label, left):
     """Add to the free labels' unary scores what factors with one free end give them.
 
     Returns the score of the factors that have no free end.
@@ -159,12 +180,21 @@ def _add_fixed(scores, g, alive, free, left):
             continue
         j = u if place[u] >= 0 else v  # the end that is free, or a unary factor's
         b = 0 if v < 0 else only[other_end(factor, j)]
-        c, start = free.label[place[j]]["unary"], g.label[j]["start"]
+        c, start = label[place[j]]["unary"], g.label[j]["start"]
         for a in range(g.label[j]["n_values"]):
             if alive[start + a]:
                 left[c] += scores[edge_cell(factor, j, a, b)]
                 c += 1
     return constant
+
+
+@internal
+def _is_free(label, alive):
+    """Return whether a label has several values left."""
+    n_alive = 0
+    for s in range(label["start"], label["start"] + label["n_values"]):
+        n_alive += alive[s]
+    return n_alive > 1
 
 
 @compiled
@@ -173,20 +203,14 @@ def carry_messages(g, alive, sent, alive_now, sent_now):
 
     Each part is described by the values of `g` that are alive in it.
     """
-    n_before = np.zeros(g.label.shape[0], dtype=np.int64)
-    n_now = np.zeros(g.label.shape[0], dtype=np.int64)
-    for j in range(g.label.shape[0]):
-        start = g.label[j]["start"]
-        for a in range(g.label[j]["n_values"]):
-            n_before[j] += alive[start + a]
-            n_now[j] += alive_now[start + a]
     read, written = 0, 0
     for e in range(g.incident.shape[0] // 2):
         edge = g.factor[e]
         u, v = edge["first"], edge["second"]
-        if n_before[u] < 2 or n_before[v] < 2:
+        first, second = g.label[u], g.label[v]
+        if not (_is_free(first, alive) and _is_free(second, alive)):
             continue
-        is_kept = n_now[u] > 1 and n_now[v] > 1
+        is_kept = _is_free(first, alive_now) and _is_free(second, alive_now)
         for j in (u, v):
             start = g.label[j]["start"]
             for a in range(g.label[j]["n_values"]):
@@ -198,7 +222,6 @@ def carry_messages(g, alive, sent, alive_now, sent_now):
                 read += 1
 
 
-@compiled
 def bound_part(scores, g, stop, messages, labels, caps):
     """Bound the labellings of a part, and those in which a label takes a value.
 
@@ -213,7 +236,13 @@ def bound_part(scores, g, stop, messages, labels, caps):
     which raises no sum of maxima. So a labelling with a value is below that bound at
     least by as much as the value's belief is below the best of its label.
     """
-    drops = np.empty(caps.shape[0])
+    drops = np.empty(len(caps))
+    return _bound_part(scores, g, stop, messages, drops, labels, caps)
+
+
+@compiled
+def _bound_part(scores, g, stop, messages, drops, labels, caps):
+    """Do the work of `bound_part`; `drops` is a buffer like `caps`."""
     score, bound, last = -np.inf, np.inf, np.inf
     before = np.inf
     least_distance = close_distance(scores, g)
@@ -230,7 +259,8 @@ def bound_part(scores, g, stop, messages, labels, caps):
         value = labelling_score(scores, g, messages.labels)
         if n_sweeps == 1 or exceeds(value, score, messages.tie):
             score = value
-            labels[:] = messages.labels
+            for j in range(labels.shape[0]):
+                labels[j] = messages.labels[j]
         close = least_distance + CLOSE * abs(bound)
         if bound <= stop.target:
             break
@@ -245,4 +275,4 @@ def bound_part(scores, g, stop, messages, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

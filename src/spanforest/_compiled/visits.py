@@ -17,7 +17,7 @@ from spanforest._compiled.cells import (
     picked_cell,
 )
 from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import inlined, internal, merged
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
 from spanforest._compiled.messages import TRAINING_SWEEPS, tree_reweighted
 
@@ -25,76 +25,108 @@ ENOUGH = 0.3  # a visit ends when a step promises at most this share of the firs
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
 
 
-class Regions(NamedTuple):
-    """Connected regions of a forest in which two labellings differ.
+# A connected region of a forest in which two labellings differ has the number of its
+# topmost label; that record describes it.
+REGION_FIELDS = np.dtype(
+    [
+        ("number", np.int64),  # region of the label, -1 where they agree
+        ("rise", np.float64),  # by how much moving a unit of mass raises the score
+        ("size", np.float64),  # number of moves, weighted as their bends
+        ("room", np.float64),  # the most mass that can move
+    ]
+)
+# Mass moves between cells of a factor.
+MOVE_FIELDS = np.dtype(
+    [
+        ("source", np.int64),
+        ("target", np.int64),
+        ("region", np.int64),
+        ("bend", np.float64),  # squared weight of the factor
+    ]
+)
 
-    Each has the number of its topmost label; that entry of the last three fields, each
-    of shape (n_labels,), describes it.
-    """
-
-    number: np.ndarray  # (n_labels,) region of a label, -1 where they agree
-    rise: np.ndarray  # by how much moving a unit of mass raises the score
-    size: np.ndarray  # number of moves, weighted by the squares of factor weights
-    room: np.ndarray  # the most mass that can move
-
-
-class Moves(NamedTuple):
-    """Moves of mass between cells of a factor; each field has shape (n_factors,)."""
-
-    source: np.ndarray
-    target: np.ndarray
-    region: np.ndarray
-    bend: np.ndarray  # squared weight of the factor
+# Rows of `Visit.cells`. One array compiles faster than four.
+SCORES = 0  # F_i, and then loss + F_i
+MARGINALS = 1
+SHIFT = 2  # what the marginals gained
+MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
+BENDS = 3  # squared weights of the factors, in a Frank-Wolfe step
 
 
 class Visit(NamedTuple):
     """The buffers of a visit."""
 
-    scores: np.ndarray  # (n_cells,) F_i, and then loss + F_i
+    cells: np.ndarray  # (4, n_cells), see above
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
-    marginals: np.ndarray  # (n_cells,)
-    shift: np.ndarray  # (n_cells,) what the marginals gained
-    masked: np.ndarray  # minus the scores where there is mass, FORBIDDEN elsewhere
-    cells: np.ndarray  # (n_factors,) the cells of a Frank-Wolfe step
+    step_cells: np.ndarray  # (n_factors,) the cells of a Frank-Wolfe step
     gaining: np.ndarray  # (n_labels,) labelling that gains mass
     losing: np.ndarray  # (n_labels,) labelling that loses mass
+    region: np.ndarray  # (n_labels,) records
+    move: np.ndarray  # (n_factors,) records
     walk: Walk
-    regions: Regions
-    moves: Moves
 
 
-@compiled
 def visit_buffers(g):
     """Return the buffers of a visit."""
     n_cells = g.factor[-1]["offset"] + g.factor[-1]["n_cells"]
-    n_factors = g.factor.shape[0]
-    n_labels = g.label.shape[0]
+    n_factors, n_labels = len(g.factor), len(g.label)
     return Visit(
-        scores=np.empty(n_cells),
+        cells=np.empty((4, n_cells)),
         true_cells=np.empty(n_factors, dtype=np.int64),
-        marginals=np.empty(n_cells),
-        shift=np.empty(n_cells),
-        masked=np.empty(n_cells),
-        cells=np.empty(n_factors, dtype=np.int64),
+        step_cells=np.empty(n_factors, dtype=np.int64),
         gaining=np.zeros(n_labels, dtype=np.int64),
         losing=np.zeros(n_labels, dtype=np.int64),
+        region=np.empty(n_labels, REGION_FIELDS),
+        move=np.empty(n_factors, MOVE_FIELDS),
         walk=walk_buffers(g, TRAINING_TIE),
-        regions=Regions(
-            number=np.empty(n_labels, dtype=np.int64),
-            rise=np.empty(n_labels),
-            size=np.empty(n_labels),
-            room=np.empty(n_labels),
-        ),
-        moves=Moves(
-            source=np.empty(n_factors, dtype=np.int64),
-            target=np.empty(n_factors, dtype=np.int64),
-            region=np.empty(n_factors, dtype=np.int64),
-            bend=np.empty(n_factors),
-        ),
     )
 
 
 # --- scores and marginals of one example ---------------------------------------------
+
+
+@merged
+def add_loss(scores, factors, true_cells, loss):
+    """Add to the scores of one example the loss of every cell against the true ones.
+
+    First add the loss of a cell that is wrong at both ends, then subtract where an end
+    is right.
+    """
+    for f in range(factors.shape[0]):
+        factor, weights = factors[f], loss[f]
+        start, stop = factor["offset"], factor["offset"] + factor["n_cells"]
+        for c in range(start, stop):
+            scores[c] += weights["worst"]
+        true = true_cells[f]
+        scores[true] -= weights["joint"]
+        if weights["first"] == 0.0 and weights["second"] == 0.0:
+            continue
+        n_second = factor["n_second"]
+        column = (true - start) % n_second
+        row = true - column
+        for b in range(n_second):
+            scores[row + b] -= weights["first"]
+        for c in range(start + column, stop, n_second):
+            scores[c] -= weights["second"]
+
+
+@inlined
+def _silence(i, factors, taught, values, filler):
+    """Fill the cells of the factors that example i does not teach."""
+    for f in range(taught.shape[1]):
+        if not taught[i, f]:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                values[c] = filler
+
+
+@inlined
+def _weigh(i, factors, weights, values):
+    """Multiply the cells of every factor by how often it counts for example i."""
+    for f in range(weights.shape[1]):
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            values[c] *= weights[i, f]
 
 
 @inlined
@@ -106,66 +138,7 @@ def _pick(scores, cells):
     return total
 
 
-@inlined
-def add_loss(scores, g, true_cells, loss):
-    """Add to the scores of one example the loss of every cell against the true ones.
-
-    First add the loss of a cell that is wrong at both ends, then subtract where an end
-    is right.
-    """
-    joint, first, second = loss.joint, loss.first, loss.second
-    factors = g.factor
-    for c in range(scores.shape[0]):
-        scores[c] += loss.worst[c]
-    for f in range(factors.shape[0]):
-        true = true_cells[f]
-        scores[true] -= joint[f]
-        if first[f] == 0.0 and second[f] == 0.0:
-            continue
-        factor = factors[f]
-        start, n_second = factor["offset"], factor["n_second"]
-        column = (true - start) % n_second
-        row = true - column
-        for b in range(n_second):
-            scores[row + b] -= first[f]
-        for c in range(start + column, start + factor["n_cells"], n_second):
-            scores[c] -= second[f]
-
-
-@inlined
-def _is_taught(taught, i, f):
-    """Return whether example i has all labels of factor f."""
-    return taught.shape[0] == 0 or taught[i, f]
-
-
-@inlined
-def _silence(i, problem, values, filler):
-    """Fill the cells of the factors that example i does not teach."""
-    taught, factors = problem.taught, problem.graph.factor
-    for f in range(taught.shape[1]):
-        if not taught[i, f]:
-            factor = factors[f]
-            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-                values[c] = filler
-
-
-@inlined
-def _weight_of(weights, i, f):
-    """Return how often factor f of example i counts."""
-    return 1.0 if weights.shape[0] == 0 else weights[i, f]
-
-
-@inlined
-def _weigh(i, problem, values):
-    """Multiply the cells of every factor by how often it counts for example i."""
-    weights, factors = problem.factor_weight, problem.graph.factor
-    for f in range(weights.shape[1]):
-        factor = factors[f]
-        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-            values[c] *= weights[i, f]
-
-
-@inlined
+@merged
 def augment_with_loss(i, scores, problem, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
@@ -173,24 +146,25 @@ def augment_with_loss(i, scores, problem, true_cells):
     There `true_cells` holds an arbitrary cell. Score and loss of the other factors are
     multiplied by how often they count.
     """
-    find_cells(problem.graph, problem.Y[i], true_cells)
-    _silence(i, problem, scores, 0.0)
+    factors, taught = problem.graph.factor, problem.taught
+    find_cells(factors, problem.Y[i], true_cells)
+    _silence(i, factors, taught, scores, 0.0)
     true_score = _pick(scores, true_cells)
-    add_loss(scores, problem.graph, true_cells, problem.loss)
-    _silence(i, problem, scores, 0.0)
+    add_loss(scores, factors, true_cells, problem.loss)
+    _silence(i, factors, taught, scores, 0.0)
     if problem.factor_weight.shape[0] > 0:
-        _weigh(i, problem, scores)
+        _weigh(i, factors, problem.factor_weight, scores)
         true_score = _pick(scores, true_cells)  # the loss is 0 there
     return true_score
 
 
-@inlined
+@merged
 def _load_marginals(i, dual_row, problem, true_cells, marginals):
     """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros.
 
     C is multiplied by the weight of the example. A is divided by those of the factors.
     """
-    weights, factors = problem.factor_weight, problem.graph.factor
+    weights, factors, box = problem.factor_weight, problem.graph.factor, problem.box[i]
     expand(problem.layout, dual_row, marginals)
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
@@ -204,21 +178,21 @@ def _load_marginals(i, dual_row, problem, true_cells, marginals):
                 marginals[c] /= weights[i, f]
                 largest = max(largest, abs(marginals[c]))
     for c in true_cells:
-        marginals[c] += problem.box[i]
+        marginals[c] += box
     for c in range(marginals.shape[0]):
         if marginals[c] < EMPTY * largest:
             marginals[c] = 0.0
 
 
-@inlined
-def _store_shift(shift, problem, dual_row, change):
+@merged
+def _store_shift(shift, layout, dual_row, change):
     """Subtract a change of marginals from dual_row; write into `change` what was added.
 
     The new marginals themselves are not stored: beside a large C they lose the digits
     of a small A. A dual variable that returns to zero does so exactly. Otherwise the
     rounding error would count as mass, and a step can move no more mass than there is.
     """
-    contract(problem.layout, shift, change)
+    contract(layout, shift, change)
     for d in range(change.shape[0]):
         before = dual_row[d]
         after = before - change[d]
@@ -231,86 +205,87 @@ def _store_shift(shift, problem, dual_row, change):
 # --- steps ---------------------------------------------------------------------------
 
 
-@inlined
+@merged
 def _find_regions(g, box, visit):
     """Find the regions in which the gaining and the losing labelling differ.
 
     Their sums are cleared. The labellings agree about a label that the example lacks:
     its values tie.
     """
-    gaining, losing, regions = visit.gaining, visit.losing, visit.regions
-    number, rise, size, room = regions.number, regions.rise, regions.size, regions.room
+    gaining, losing, regions = visit.gaining, visit.losing, visit.region
     roots, branches = g.root, g.branch
     for s in range(roots.shape[0]):
         j = roots[s]
-        number[j] = j if gaining[j] != losing[j] else -1
-        rise[j], size[j], room[j] = 0.0, 0.0, box
+        region = regions[j]
+        region["number"] = j if gaining[j] != losing[j] else -1
+        region["rise"], region["size"], region["room"] = 0.0, 0.0, box
     for e in range(branches.shape[0]):
-        branch = branches[e]
-        j = branch["child"]
+        j = branches[e]["child"]
+        region = regions[j]
         if gaining[j] == losing[j]:
-            number[j] = -1
+            region["number"] = -1
             continue
-        number[j] = number[branch["parent"]]
-        if number[j] < 0:
-            number[j] = j
-            rise[j], size[j], room[j] = 0.0, 0.0, box
+        region["number"] = regions[branches[e]["parent"]]["number"]
+        if region["number"] < 0:
+            region["number"] = j
+            region["rise"], region["size"], region["room"] = 0.0, 0.0, box
 
 
-@inlined
+@merged
 def _find_moves(i, problem, visit):
     """List the moves from the losing to the gaining labelling; return how many.
 
     Also add up the rise and the size of each region, and find its room.
     """
     factors, taught = problem.graph.factor, problem.taught
-    scores, marginals = visit.scores, visit.marginals
-    gaining, losing, moves = visit.gaining, visit.losing, visit.moves
-    regions = visit.regions
-    number, rise, size, room = regions.number, regions.rise, regions.size, regions.room
+    weights = problem.factor_weight
+    scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
+    gaining, losing = visit.gaining, visit.losing
+    regions, moves = visit.region, visit.move
     n_moves = 0
     for f in range(factors.shape[0]):
         factor = factors[f]
-        j = number[factor["first"]]
-        if factor["second"] >= 0:
-            j = max(j, number[factor["second"]])  # the same, unless one is -1
-        if j < 0 or not _is_taught(taught, i, f):
+        j = regions[factor["first"]]["number"]
+        if factor["second"] >= 0:  # the same, unless one is -1
+            j = max(j, regions[factor["second"]]["number"])
+        if j < 0 or (taught.shape[0] > 0 and not taught[i, f]):
             continue
         source, target = picked_cell(factor, losing), picked_cell(factor, gaining)
-        moves.source[n_moves], moves.target[n_moves] = source, target
-        moves.region[n_moves] = j
-        weight = _weight_of(problem.factor_weight, i, f)
-        moves.bend[n_moves] = weight * weight
+        move, region = moves[n_moves], regions[j]
+        weight = 1.0 if weights.shape[0] == 0 else weights[i, f]
+        move["source"], move["target"], move["region"] = source, target, j
+        move["bend"] = weight * weight
         n_moves += 1
-        rise[j] += scores[target] - scores[source]
-        size[j] += weight * weight
-        room[j] = min(room[j], marginals[source])
+        region["rise"] += scores[target] - scores[source]
+        region["size"] += weight * weight
+        region["room"] = min(region["room"], marginals[source])
     return n_moves
 
 
-@inlined
+@merged
 def _make_moves(n_moves, norm, visit):
     """Move mass in each region by the length that is best for it."""
-    scores, marginals, shift = visit.scores, visit.marginals, visit.shift
-    rise, size, room = visit.regions.rise, visit.regions.size, visit.regions.room
-    sources, targets = visit.moves.source, visit.moves.target
+    cells, moves, regions = visit.cells, visit.move, visit.region
+    scores, marginals, shift = cells[SCORES], cells[MARGINALS], cells[SHIFT]
     for m in range(n_moves):
-        j = visit.moves.region[m]
-        bend = 2.0 * norm * size[j]
-        gain = max(rise[j], 0.0)  # may be negative by rounding
-        length = room[j] if gain >= room[j] * bend else gain / bend
-        shift[targets[m]] += length
-        shift[sources[m]] -= length
-        drop = length * norm * visit.moves.bend[m]
-        scores[targets[m]] -= drop
-        scores[sources[m]] += drop
-        marginals[targets[m]] += length
-        marginals[sources[m]] -= length
-        if marginals[sources[m]] < EMPTY * length:
-            marginals[sources[m]] = 0.0
+        move = moves[m]
+        region = regions[move["region"]]
+        source, target, room = move["source"], move["target"], region["room"]
+        bend = 2.0 * norm * region["size"]
+        gain = max(region["rise"], 0.0)  # may be negative by rounding
+        length = room if gain >= room * bend else gain / bend
+        shift[target] += length
+        shift[source] -= length
+        drop = length * norm * move["bend"]
+        scores[target] -= drop
+        scores[source] += drop
+        marginals[target] += length
+        marginals[source] -= length
+        if marginals[source] < EMPTY * length:
+            marginals[source] = 0.0
 
 
-@inlined
+@merged
 def _pairwise_steps(i, norm, problem, visit):
     """Improve one example's marginals on a forest; return its best score before.
 
@@ -324,9 +299,9 @@ def _pairwise_steps(i, norm, problem, visit):
     cell with little mass holds up its own region only. Scores, marginals and their
     shift are updated.
     """
-    g, scores, marginals = problem.graph, visit.scores, visit.marginals
-    masked = visit.masked
-    visit.shift[:] = 0.0
+    g, cells = problem.graph, visit.cells
+    scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
+    cells[SHIFT, :] = 0.0
     first_top, first_rise, moved = 0.0, 0.0, False
     for step in range(problem.max_steps):
         top = forest_max_sum(scores, g, visit.walk, visit.gaining)
@@ -343,7 +318,7 @@ def _pairwise_steps(i, norm, problem, visit):
     return first_top, moved
 
 
-@compiled
+@internal
 def _frank_wolfe_steps(i, norm, problem, visit, messages):
     """Improve one example's marginals on any graph; return its bound before.
 
@@ -352,13 +327,13 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     one. The gap uses the bound, so it is not too small where a labelling is not
     optimal.
     """
-    g, C = problem.graph, problem.box[i]
-    scores, marginals, shift = visit.scores, visit.marginals, visit.shift
-    labels, cells = visit.gaining, visit.cells
-    bends = visit.masked  # (n_cells,) squared weights of the factors
+    g, C, taught = problem.graph, problem.box[i], problem.taught
+    scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
+    shift, bends = visit.cells[SHIFT], visit.cells[BENDS]
+    labels, cells = visit.gaining, visit.step_cells
     bends[:] = 1.0
-    _weigh(i, problem, bends)
-    _weigh(i, problem, bends)
+    _weigh(i, g.factor, problem.factor_weight, bends)
+    _weigh(i, g.factor, problem.factor_weight, bends)
     first_bound, first_rise, moved = 0.0, 0.0, False
     messages.sent[:] = 0.0
     for c in range(shift.shape[0]):  # the marginals before, until the last loop
@@ -378,10 +353,10 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
             first_bound, first_rise = bound, rise
         if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * C * (1.0 + abs(top))):
             break
-        find_cells(g, labels, cells)
+        find_cells(g.factor, labels, cells)
         n_taught = 0
         for f in range(cells.shape[0]):
-            if _is_taught(problem.taught, i, f):
+            if taught.shape[0] == 0 or taught[i, f]:
                 cells[n_taught] = cells[f]
                 n_taught += 1
         for c in cells[:n_taught]:
@@ -401,28 +376,32 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
 
 
 @inlined
-def visit_example(i, norm, problem, state, visit, messages, change):
-    """Improve row i of dual_coef, given F_i in `visit.scores`; return whether it moved.
+def visit_example(i, norm, problem, state, messages, change):
+    """Improve row i of dual_coef, given F_i in the buffers; return whether it moved.
 
     `norm` is the example's kernel value with itself, constant feature included, times
     `state.scale`: the curvature that steps see. hinge[i] becomes the margin violation
     before the visit. `change` becomes the change of the row; if there is none, it is
     left as it was. The scores are overwritten.
     """
-    scores, true_cells, marginals = visit.scores, visit.true_cells, visit.marginals
-    true_score = augment_with_loss(i, scores, problem, true_cells)
-    _load_marginals(i, state.dual_coef[i], problem, true_cells, marginals)
+    visit, factors, taught = problem.visit, problem.graph.factor, problem.taught
+    dual_row, true_cells = state.dual_coef[i], visit.true_cells
+    marginals = visit.cells[MARGINALS]
+    true_score = augment_with_loss(i, visit.cells[SCORES], problem, true_cells)
+    _load_marginals(i, dual_row, problem, true_cells, marginals)
     if messages is None:
-        _silence(i, problem, marginals, problem.box[i])  # any cell may be picked there
+        # any cell may be picked there
+        _silence(i, factors, taught, marginals, problem.box[i])
         top, moved = _pairwise_steps(i, norm, problem, visit)
     else:
-        _silence(i, problem, marginals, 0.0)
+        _silence(i, factors, taught, marginals, 0.0)
         top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
     state.hinge[i] = max(top - true_score, 0.0)
     if moved:
-        _weigh(i, problem, visit.shift)
-        _store_shift(visit.shift, problem, state.dual_coef[i], change)
+        shift = visit.cells[SHIFT]
+        _weigh(i, factors, problem.factor_weight, shift)
+        _store_shift(shift, problem.layout, dual_row, change)
     return moved
 
 
-# stamp: 93069ea48388e907
+# stamp: 0f4b7252c4263dc6

@@ -1,7 +1,6 @@
 """The command ``spanforest train``."""
 
 import csv
-import time
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,6 +109,7 @@ class Training(NamedTuple):
 
 
 def _train(training: Training) -> None:
+    from spanforest._compilation import clock
     from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.persistence import save
 
@@ -133,9 +133,9 @@ def _train(training: Training) -> None:
         **training.parameters,
     )
     steps = preprocessing(dataset, training.missing)
-    start = time.perf_counter()
+    start = clock()
     model = fit(dataset, steps, classifier)
-    seconds = time.perf_counter() - start
+    seconds = clock() - start
     save(model, output)
     echo(f"{output}: {_summary(classifier, dataset, seconds)}")
     echo(_label_summary(dataset))
