@@ -343,7 +343,7 @@ def test_constant_labels_grow_a_forest(classifier):
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 def test_other_kernels_refuse_missing_values_and_name_the_forest(classifier, kernel):
     square = np.where(np.eye(60), np.nan, 1.0) if kernel == "precomputed" else GAPS
-    with pytest.raises(ValueError, match=r'contains NaN.* Pass kernel="forest"'):
+    with pytest.raises(ValueError, match=r'contains NaN.* Choose kernel="forest"'):
         classifier.set_params(kernel=kernel).fit(square, LABELS)
 
 
