@@ -84,9 +84,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     scoring : str or callable, default="mean"
         What the best candidate is best in: "multilabel_accuracy",
         "microlabel_accuracy", "microlabel_f1" (of the higher of two values), the "mean"
-        of them (without F1 if a label has more than two values), or a function of true
-        and predicted labels that is higher for better ones. Labels that are not
-        observed do not count; a function sees the predicted label in their place.
+        of them (without F1 if a label has more than two values); the name of a scorer
+        of scikit-learn that needs predictions only, such as "f1_macro",
+        "jaccard_samples" or "neg_hamming_loss"; such a scorer; or a function of true
+        and predicted labels that is higher for better ones. Scorers see labels of two
+        values as 0 and 1, and row numbers in place of features. Labels that are not
+        observed do not count; scorers and functions see the predicted label in their
+        place.
     n_estimators_search : int, default=3
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.

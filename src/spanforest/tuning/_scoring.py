@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
-from inspect import signature
+import warnings
+from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer, get_scorer_names
 
 from spanforest._labels import LabelCoding
-from spanforest._parameters import check_number, check_option
+from spanforest._parameters import check_number
 from spanforest._weights import Targets
 from spanforest.metrics import MEASURES, Measure
 
 SCORINGS = ("mean", *MEASURES)
 
 
+class Foretold(BaseEstimator):
+    """An estimator that predicts what it is given: scorers ask for an estimator."""
+
+    def __init__(self, predictions):
+        self.predictions = predictions
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predictions, whatever X is."""
+        return self.predictions
+
+
+class Scorer(NamedTuple):
+    """A scorer of scikit-learn, or one of its kind, as a function of labels."""
+
+    scorer: Callable[..., float]
+
+    def __call__(
+        self, truth: NDArray[Any], predicted: NDArray[Any], **options: Any
+    ) -> float:
+        """Return the score; the scorer sees row numbers in place of features."""
+        rows = np.arange(len(truth))[:, None]
+        return self.scorer(Foretold(predicted), rows, truth, **options)
+
+
 class Judge(NamedTuple):
     """The true labels, and the measure of predictions."""
 
-    scoring: Any
+    scoring: Any  # one of SCORINGS, or a function of true and predicted labels
     Y: NDArray[np.int32]  # codes of all examples, -1 where not observed
     coding: LabelCoding
     sample_weight: NDArray[np.float64] | None = None
@@ -27,11 +56,10 @@ class Judge(NamedTuple):
     @classmethod
     def of(cls, scoring: Any, targets: Targets) -> Judge:
         """Check that the measure is defined for these labels."""
-        if hasattr(scoring, "_score_func") or not callable(scoring):
-            # a scorer takes an estimator; only its name would tell what it measures
-            check_option("scoring", scoring, SCORINGS)
         coding = targets.coding
-        judge = cls(scoring, targets.Y, coding, targets.sample_weight)
+        judge = cls(_measure_of(scoring), targets.Y, coding, targets.sample_weight)
+        if isinstance(judge.scoring, Scorer):
+            judge._try_scorer(scoring)
         if (
             isinstance(scoring, str)
             and scoring in MEASURES
@@ -49,8 +77,11 @@ class Judge(NamedTuple):
         known = self.Y[rows] >= 0
         truth = np.where(known, self.Y[rows], predicted)
         if callable(self.scoring):
-            labels = self.coding.to_labels(truth), self.coding.to_labels(predicted)
-            score = self.scoring(*labels, **self._options(rows))
+            labels = self._shown(truth), self._shown(predicted)
+            with warnings.catch_warnings():
+                # a label that no candidate predicts is no news
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+                score = self.scoring(*labels, **self._options(rows))
             return check_number("the result of scoring", score, minimum=-np.inf)
         scores = [
             self._measured(measure, truth, predicted, known, rows)
@@ -58,6 +89,25 @@ class Judge(NamedTuple):
             if self.scoring == name or (self.scoring == "mean" and self._has(measure))
         ]
         return float(np.mean(scores))
+
+    def _shown(self, codes: NDArray[np.integer]) -> NDArray[Any]:
+        """Return labels as a function sees them; scorers know 0 and 1, not "on"."""
+        is_indicator = not self.coding.is_vector and self.coding.n_values.max() <= 2
+        if isinstance(self.scoring, Scorer) and is_indicator:
+            return self._is_on(codes).astype(np.intp)
+        return self.coding.to_labels(codes)
+
+    def _try_scorer(self, scoring: Any) -> None:
+        """Refuse a scorer that cannot compare label sets."""
+        everyone = np.arange(len(self.Y))
+        try:
+            self.score(everyone, np.maximum(self.Y, 0))
+        except Exception as error:
+            raise ValueError(
+                "scoring must compare true and predicted labels, such as "
+                f"{SCORINGS}, 'f1_macro' or 'jaccard_samples'; {scoring!r} cannot: "
+                f"{error}"
+            ) from error
 
     def _has(self, measure: Measure) -> bool:
         """Return whether a measure is defined for these labels."""
@@ -88,8 +138,10 @@ class Judge(NamedTuple):
         """Return the weights of examples for a function that takes them."""
         if self.sample_weight is None:
             return {}
+        function = self.scoring
+        function = function.scorer if isinstance(function, Scorer) else function
         try:
-            takes_weights = "sample_weight" in signature(self.scoring).parameters
+            takes_weights = "sample_weight" in signature(function).parameters
         except ValueError:  # a built-in function
             takes_weights = False
         return {"sample_weight": self.sample_weight[rows]} if takes_weights else {}
@@ -97,3 +149,36 @@ class Judge(NamedTuple):
     def _is_on(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
         columns = zip(self.coding.is_on, codes.T, strict=True)
         return np.column_stack([is_on[column] for is_on, column in columns])
+
+
+def _measure_of(scoring: Any) -> Any:
+    """Return the name of one of our measures, or a function of labels.
+
+    Examples
+    --------
+    >>> _measure_of("mean")
+    'mean'
+    >>> round(_measure_of("f1_micro")([[1, 0]], [[1, 1]]), 2)
+    0.67
+    """
+    if isinstance(scoring, str) and scoring in SCORINGS:
+        return scoring
+    if isinstance(scoring, str) and scoring in get_scorer_names():
+        return Scorer(get_scorer(scoring))
+    if not callable(scoring):
+        raise ValueError(
+            f"scoring must be one of {', '.join(map(repr, SCORINGS))}, the name of a "
+            "scorer of scikit-learn such as 'f1_macro', a scorer, or a function of "
+            f"true and predicted labels; got {scoring!r}."
+        )
+    return Scorer(scoring) if _n_required(scoring) == 3 else scoring
+
+
+def _n_required(function: Callable[..., Any]) -> int:
+    """Return how many arguments a function needs; a scorer needs three."""
+    try:
+        parameters = signature(function).parameters.values()
+    except ValueError:  # a built-in function
+        return 2
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in kinds and p.default is Parameter.empty for p in parameters)
