@@ -30,6 +30,7 @@ from spanforest.inference import (
     max_product,
     max_sum,
     reachable_scores,
+    rounding_slack,
     score_labels,
     tree_reweighted,
 )
@@ -239,6 +240,13 @@ def test_scores_that_are_not_finite_prove_nothing(decode, value):
     scores[0, 5] = value
     decoding = decode(TRIANGLE, scores)
     assert not (decoding.proven & ~np.isfinite(decoding.score)).any()
+
+
+@pytest.mark.parametrize("cell", range(12))
+def test_no_place_of_a_score_that_is_not_a_number_hides_it(cell):
+    scores = np.zeros((1, TRIANGLE.n_cells))
+    scores[0, cell] = np.nan
+    assert not np.isfinite(rounding_slack(TRIANGLE, scores)).any()
 
 
 @given(problems())

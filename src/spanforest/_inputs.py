@@ -163,8 +163,8 @@ class Input(ABC):
         return False
 
     def numbers(self, X: Any) -> NDArray[np.float64]:
-        """Return the user's X with numbers in place of categories."""
-        raise NotImplementedError
+        """Return the user's X with numbers in place of categories; here X."""
+        return X
 
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None

@@ -61,7 +61,7 @@ def largest_sums(scores, g, sums):
             for c in range(start, start + g.factor[f]["n_cells"]):
                 value = scores[i, c]
                 top = max(top, value)
-                if not abs(value) <= largest:  # also if it is not a number
+                if abs(value) > largest or value != value:  # once NaN, it stays
                     largest = abs(value)
             sums[i, 0] += top
             sums[i, 1] += abs(top)
@@ -82,4 +82,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

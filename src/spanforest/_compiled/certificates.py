@@ -66,4 +66,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

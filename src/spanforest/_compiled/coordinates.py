@@ -97,4 +97,4 @@ def _squared_norm(layout, values, cells):
     return total
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

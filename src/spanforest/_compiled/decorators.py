@@ -55,4 +55,4 @@ inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

@@ -167,4 +167,4 @@ def _max_marginals(scores, g, walk, downward, marginals):
                 marginals[i, s] += total - best
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

@@ -304,4 +304,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

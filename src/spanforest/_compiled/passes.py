@@ -182,4 +182,4 @@ def _sparse_pass(order, features, weights, problem, state, messages, own):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

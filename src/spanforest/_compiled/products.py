@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

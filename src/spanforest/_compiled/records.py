@@ -131,4 +131,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de

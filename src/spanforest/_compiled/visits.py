@@ -404,4 +404,4 @@ def visit_example(i, norm, problem, state, messages, change):
     return moved
 
 
-# stamp: 0f4b7252c4263dc6
+# stamp: 5f4eb25e3584a1de
