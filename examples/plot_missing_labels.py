@@ -2,9 +2,9 @@
 Labels that nobody knows
 ========================
 
-Annotators skip questions. A label that is not known is NaN, and training uses the others.
-Here more and more training labels are hidden, and predictions are compared with the
-truth.
+Annotators skip questions. A label that is not known is NaN, and training uses the
+others. Here more and more training labels are hidden, and predictions are compared with
+the truth.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Probabilities, and decisions made with them
 ===========================================
 
-With ``probability=True`` each label has a calibrated probability. They serve to rank, to
+With ``probability=True`` each label has a calibrated probability. It serves to rank, to
 set thresholds, and to decide for the measure that counts.
 """
 

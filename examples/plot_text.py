@@ -2,8 +2,8 @@
 Tags for texts
 ==============
 
-Texts go through a vectoriser of scikit-learn. The matrix stays sparse, and the kernel is
-linear by default. The texts here are drawn at random from words that go with topics.
+Texts go through a vectoriser of scikit-learn. The matrix stays sparse, and the kernel
+is linear by default. The texts here are drawn at random from words that go with topics.
 """
 
 import matplotlib.pyplot as plt
