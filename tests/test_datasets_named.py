@@ -130,7 +130,7 @@ def test_a_data_set_that_openml_lacks_is_not_requested(no_data, openml, tmp_path
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"emotions, .*genbase; got 'iris'"):
+    with pytest.raises(ValueError, match=r"emotions, .*slashdot; got 'iris'"):
         load_dataset("iris")
 
 
@@ -165,7 +165,8 @@ def test_every_name_gives_its_data_set(name):
     assert dataset.Y.max() == 1
     assert len(dataset.label_names) == dataset.n_labels
     assert len(dataset.feature_names) == dataset.n_features
-    assert dataset.is_text == (name in ("enron", "medical", "bibtex", "tmc2007_500"))
+    texts = ("enron", "medical", "bibtex", "tmc2007_500", "slashdot")
+    assert dataset.is_text == (name in texts)
     assert bool(dataset.note) == (name == "nci60")
 
 

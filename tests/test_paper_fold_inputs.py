@@ -245,3 +245,14 @@ def test_a_kernel_of_numbers_is_computed_when_called_and_only_the_last_is_kept(
         again = pickle.loads(pickle.dumps(each))
         assert again.width == each.width
         assert_array_equal(again(train, train), wanted)
+
+
+@pytest.mark.parametrize("scaling", ["unit", "standard"])
+def test_nominal_features_become_a_column_for_each_value_seen_in_training(scaling):
+    X = np.array([[0, 1.0], [2, 3.0], [2, 5.0], [1, 2.0]])
+    nominal = np.array([True, False])
+    dataset = Dataset("toy", np.eye(4, dtype=int), X, nominal_features=nominal)
+    fold = FoldInputs(dataset, np.arange(3), np.arange(3, 4), scaling)
+    assert_array_equal(fold.features.train[:, :2], [[1, 0], [0, 1], [0, 1]])
+    assert_array_equal(fold.features.test[:, :2], [[0, 0]])  # a value never seen
+    assert fold.features.train.shape[1] == 3

@@ -1,6 +1,7 @@
 """The two protocols: fair candidates for every method, and optional methods."""
 
 import json
+import math
 from collections import Counter
 
 import pytest
@@ -36,15 +37,29 @@ def test_every_family_is_chosen_by_one_of_its_learners(protocol):
         assert 1 <= len(points) == len(set(points))
 
 
-def test_every_tuned_method_chooses_for_itself_among_as_many_candidates():
+def test_every_tuned_method_chooses_for_itself_among_as_many_fits():
     assert {name: name for name in TUNED.learners} == dict(TUNED.learners)
-    assert {len(family.candidates) for family in TUNED.families.values()} == {12}
+    assert {len(family.fits) for family in TUNED.families.values()} == {12}
+
+
+def test_methods_with_scores_choose_among_three_thresholds_for_each_fit():
+    for name, family in TUNED.families.items():
+        for group in family.fits:
+            thresholds = [each.get("threshold") for each in group]
+            assert len(set(thresholds)) == (1 if thresholds == [None] else 3), name
+            assert len({json.dumps({**each, "threshold": 0}) for each in group}) == 1
+    chances, odds = (
+        {each["threshold"] for each in TUNED.families[name].candidates}
+        for name in ("forest", "boosting")
+    )
+    assert {round(1 / (1 + math.exp(-odd)), 1) for odd in odds} == chances
 
 
 def test_all_methods_with_kernels_try_the_same_kernels():
-    without = {"adaboost", "forest", "boomer", "mlknn"}  # trees, rules, neighbours
+    trees = {"adaboost", "forest", "extra_trees", "boosting"}
+    without = {*trees, "boomer", "mlknn"}  # rules and neighbours
     for name, family in TUNED.families.items():
-        widths = Counter(each.get("width", "none") for each in family.candidates)
+        widths = Counter(group[0].get("width", "none") for group in family.fits)
         wanted = {"none": 12} if name in without else {None: 3, 0.5: 3, 1.0: 3, 2.0: 3}
         assert widths == wanted, name
 

@@ -462,12 +462,12 @@ def test_a_failed_choice_is_made_again_only_for_other_candidates(
 def test_all_methods_choose_by_the_same_inner_folds(tmp_path, small_run, monkeypatch):
     splits = {}
 
-    def look(name, fold, params, effort, seed):
+    def look(name, fold, group, effort, seed):
         of_learner = splits.setdefault(name, {})
-        of_learner.setdefault(json.dumps(params), []).append((fold._train, fold._test))
-        return 0.5
+        of_learner.setdefault(json.dumps(group), []).append((fold._train, fold._test))
+        return [0.5] * len(group)
 
-    monkeypatch.setattr(_run, "fit_and_score", look)
+    monkeypatch.setattr(_run, "fit_and_score_each", look)
     monkeypatch.setattr(_run, "_evaluate", lambda *_: [])
     monkeypatch.setattr(_protocols, "_is_installed", lambda _: True)
     run(experiment_of(protocol="tuned", n_folds=3), rows_at(tmp_path))

@@ -47,7 +47,7 @@ def reproduce(
             metavar="NAMES",
             help="Methods, separated by commas: svm, bagging, adaboost, mtl, mmcrf, "
             "mve, amm, mam; with the protocol tuned also selftuned, ecc, forest, "
-            "logistic, boomer, mlknn. All by default.",
+            "extra_trees, boosting, logistic, boomer, mlknn. All by default.",
         ),
     ] = None,
     compare: Annotated[

@@ -52,6 +52,7 @@ class _Known(NamedTuple):
 
 
 _MULAN = "https://github.com/tsoumakas/mulan/tree/master/data/multi-label"
+_MLDR = "https://github.com/fcharte/mldr.datasets/tree/master/data"
 _AUTHORS = "https://github.com/hongyusu/RandomOutputGraphEnsemble"
 
 # Cardinalities are those of the data. Table 1 of the paper agrees, but for enron
@@ -84,6 +85,11 @@ _KNOWN = {
     "genbase": _Known(
         662, 1185, 27, 1.252, openml=40591, drop=("protein",), home=_MULAN
     ),
+    "foodtruck": _Known(407, 21, 12, 2.290, home=_MULAN),
+    "water_quality": _Known(
+        *(1060, 16, 14, 5.073), home="https://github.com/JiaxuanGood/EML2"
+    ),
+    "slashdot": _Known(3749, 1079, 22, 1.182, is_text=True, home=_MLDR),
 }
 _SUFFIXES = (".npz", ".arff", ".arff.bz2", ".arff.gz")
 
@@ -130,11 +136,12 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     """Return one of the paper's data sets, or one of a few others, by its name.
 
     The paper's ten are emotions, yeast, scene, enron, cal500, fingerprint, nci60,
-    medical, circle10 and circle50. The others are bibtex, tmc2007_500 and genbase.
-    Circle10 and Circle50 are generated. The rest is read from a folder with files
-    ``NAME.npz`` (see `load_npz`), or ``NAME.arff``, plain or compressed, with
-    ``NAME.xml``. If the folder does not have them, emotions, yeast, scene, enron and
-    genbase are downloaded from OpenML and kept in scikit-learn's cache.
+    medical, circle10 and circle50. The others are bibtex, tmc2007_500, genbase,
+    foodtruck, water_quality and slashdot. Circle10 and Circle50 are generated. The rest
+    is read from a folder with files ``NAME.npz`` (see `load_npz`), or ``NAME.arff``,
+    plain or compressed, with ``NAME.xml``. If the folder does not have them, emotions,
+    yeast, scene, enron and genbase are downloaded from OpenML and kept in
+    scikit-learn's cache.
 
     Parameters
     ----------

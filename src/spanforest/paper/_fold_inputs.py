@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     StandardScaler,
 )
 from sklearn.utils.extmath import safe_sparse_dot
@@ -189,9 +191,14 @@ def _scaler(dataset: Dataset, scaling: str) -> Any:
         return TfidfTransformer()
     if sparse.issparse(dataset.X):
         return MaxAbsScaler()  # keeps zeros
-    if scaling == "standard":
-        return StandardScaler()
-    return _UnitScaler()
+    scaler = StandardScaler() if scaling == "standard" else _UnitScaler()
+    nominal = dataset.nominal_features
+    if nominal is None or not np.any(nominal):
+        return scaler
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_column_transformer(
+        (one_hot, np.flatnonzero(nominal)), (scaler, np.flatnonzero(~nominal))
+    )
 
 
 class _UnitScaler(MinMaxScaler):

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._compilation import clock
@@ -118,10 +122,25 @@ def fit_and_score(
     name: str, fold: FoldInputs, params: Params, effort: Effort, seed: int
 ) -> float:
     """Return the mean of all measures, by which parameters are chosen."""
-    estimator, inputs = LEARNERS[name](fold, params, effort, seed)
+    return fit_and_score_each(name, fold, [params], effort, seed)[0]
+
+
+def fit_and_score_each(
+    name: str, fold: FoldInputs, candidates: Sequence[Params], effort: Effort, seed: int
+) -> list[float]:
+    """Return the mean of all measures for candidates that share one fit.
+
+    They may differ in their threshold, and in nothing else.
+    """
+    estimator, inputs = LEARNERS[name](fold, candidates[0], effort, seed)
     _fit(estimator, inputs.train, fold.Y.train)
-    scores = score(fold.Y.test, estimator.predict(inputs.test))
-    return float(np.mean(list(scores.values())))
+    means = []
+    for params in candidates:
+        if "threshold" in params:
+            estimator.set_params(threshold=params["threshold"])
+        scores = score(fold.Y.test, estimator.predict(inputs.test))
+        means.append(float(np.mean(list(scores.values()))))
+    return means
 
 
 def methods_of(learner: str) -> tuple[str, ...]:
@@ -223,7 +242,7 @@ def _own_choice(estimator: RandomGraphEnsembleClassifierCV) -> OwnChoice:
 
 def _svm(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
     machine = svm_per_label(params["C"], kernel="precomputed")
-    return Setup(machine, fold.kernel(params.get("width")))
+    return Setup(_deciding(machine, params), fold.kernel(params.get("width")))
 
 
 def _bagging(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
@@ -282,17 +301,46 @@ def _graph_inputs(fold: FoldInputs, params: Params) -> tuple[str, TrainTest]:
 
 def _chains(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
     chains = peers.ClassifierChains(params["C"], effort.n_chains, seed)
-    return Setup(chains, fold.explicit_features(params.get("width")))
+    return Setup(_deciding(chains, params), fold.explicit_features(params.get("width")))
 
 
 def _logistic(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
     model = PerLabelClassifier(peers.logistic_regression(params["C"]))
-    return Setup(model, fold.explicit_features(params.get("width")))
+    return Setup(_deciding(model, params), fold.explicit_features(params.get("width")))
 
 
 def _forest(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
-    forest = RandomForestClassifier(effort.n_forest, **params, random_state=seed)
-    return Setup(forest, fold.features)
+    forest = RandomForestClassifier(
+        effort.n_forest, **_without_threshold(params), random_state=seed
+    )
+    return Setup(_deciding(forest, params), fold.features)
+
+
+def _extra_trees(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
+    forest = ExtraTreesClassifier(
+        effort.n_forest, **_without_threshold(params), random_state=seed
+    )
+    return Setup(_deciding(forest, params), fold.features)
+
+
+def _boosting(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
+    booster = HistGradientBoostingClassifier(
+        max_iter=effort.n_rounds, **_without_threshold(params), random_state=seed
+    )
+    model = PerLabelClassifier(booster)
+    inputs = TrainTest(*map(peers.as_dense, fold.features))  # it takes no sparse matrix
+    return Setup(_deciding(model, params), inputs)
+
+
+def _deciding(estimator: Any, params: Params) -> Any:
+    """Return the classifier with the threshold of the candidate, if it has one."""
+    if "threshold" not in params:
+        return estimator
+    return peers.Thresholded(estimator, params["threshold"])
+
+
+def _without_threshold(params: Params) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name != "threshold"}
 
 
 def _boomer(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
@@ -313,6 +361,8 @@ LEARNERS: dict[str, Callable[[FoldInputs, Params, Effort, int], Setup]] = {
     "selftuned": _selftuned,
     "ecc": _chains,
     "forest": _forest,
+    "extra_trees": _extra_trees,
+    "boosting": _boosting,
     "logistic": _logistic,
     "boomer": _boomer,
     "mlknn": _mlknn,

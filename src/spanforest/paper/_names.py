@@ -17,6 +17,8 @@ _METHOD_TITLES = {
     "selftuned": "MAM, self-tuned",
     "ecc": "Classifier chains",
     "forest": "Random forest",
+    "extra_trees": "Extra trees",
+    "boosting": "Gradient boosting",
     "logistic": "Logistic regression",
     "boomer": "BOOMER",
     "mlknn": "MLkNN",
@@ -28,6 +30,10 @@ TITLES: Mapping[str, str] = {
     **_METHOD_TITLES,
     **{name: name.capitalize() for name in DATASETS},
     "nci60": "NCI60",
+    "water_quality": "Water quality",
+    "tmc2007_500": "TMC2007-500",
+    **{name: name.capitalize() for name in ("bibtex", "genbase")},
+    **{name: name.capitalize() for name in ("foodtruck", "slashdot")},
 }
 
 

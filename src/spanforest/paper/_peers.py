@@ -1,7 +1,8 @@
 """Multilabel methods of other libraries, made to accept any multilabel data.
 
 The libraries refuse labels with a single value in the training set; these classifiers
-accept them. BOOMER and MLkNN are optional.
+accept them. BOOMER and MLkNN are optional. `Thresholded` lets any of them predict more
+labels, or fewer.
 """
 
 from typing import Any, Self
@@ -9,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
@@ -29,7 +30,7 @@ class ClassifierChains(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, Y: NDArray) -> Self:
         """Fit all chains to the labels that vary; predict the others as seen."""
-        self.constants_ = np.where((Y[0] == Y).all(axis=0), Y[0], -1)
+        self.constants_ = _constants(Y)
         varying = Y[:, self.constants_ < 0]
         estimator = logistic_regression(self.C)
         self.chains_ = [
@@ -40,15 +41,56 @@ class ClassifierChains(ClassifierMixin, BaseEstimator):
         ]
         return self
 
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the average probability that each label is on."""
+        chances = np.tile(self.constants_.astype(np.float64), (X.shape[0], 1))
+        if self.chains_:
+            of_chains = [chain.predict_proba(X) for chain in self.chains_]
+            chances[:, self.constants_ < 0] = np.mean(of_chains, axis=0)
+        return chances
+
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Predict the labels whose average probability is above one half."""
-        prediction = np.tile(self.constants_, (X.shape[0], 1))
-        if self.chains_:
-            chances = np.mean(
-                [chain.predict_proba(X) for chain in self.chains_], axis=0
-            )
-            prediction[:, self.constants_ < 0] = chances > 0.5
-        return prediction
+        return (self.predict_proba(X) > 0.5).astype(np.intp)
+
+
+class Thresholded(ClassifierMixin, BaseEstimator):
+    """A classifier that predicts the labels whose score is above a threshold.
+
+    The score is the probability that a label is on, or the `decision_function` if there
+    are no probabilities. A label that had one value in training is predicted as seen.
+    """
+
+    def __init__(self, estimator: Any, threshold: float):
+        self.estimator = estimator
+        self.threshold = threshold
+
+    def fit(self, X: Any, Y: NDArray) -> Self:
+        """Fit the classifier."""
+        self.constants_ = _constants(Y)
+        self.estimator_ = clone(self.estimator).fit(X, Y)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Predict the labels whose score is above the threshold."""
+        on = (_scores_on(self.estimator_, X) > self.threshold).astype(np.intp)
+        return np.where(self.constants_ < 0, on, self.constants_)
+
+
+def _scores_on(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Return how strongly each label is on, of shape (n_samples, n_labels)."""
+    if not hasattr(estimator, "predict_proba"):
+        return estimator.decision_function(X)
+    chances = estimator.predict_proba(X)
+    if not isinstance(chances, list):
+        return chances
+    # a forest: an array (n_samples, n_values) per label
+    return np.column_stack([of_label[:, -1] for of_label in chances])
+
+
+def _constants(Y: NDArray) -> NDArray[np.intp]:
+    """Return the value of each label that has only one, and -1 for the others."""
+    return np.where((Y[0] == Y).all(axis=0), Y[0], -1)
 
 
 class BoomerRules(ClassifierMixin, BaseEstimator):
@@ -88,7 +130,7 @@ class BoomerRules(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray:
         """Predict all labels."""
-        return _dense(self.rules_.predict(_single(X))).astype(int)
+        return as_dense(self.rules_.predict(_single(X))).astype(int)
 
 
 class NearestNeighbours(ClassifierMixin, BaseEstimator):
@@ -103,15 +145,16 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         from skmultilearn.adapt import MLkNN
 
         self.neighbours_ = MLkNN(k=min(self.k, len(Y) - 1), s=self.s)
-        self.neighbours_.fit(_dense(X), Y)
+        self.neighbours_.fit(as_dense(X), Y)
         return self
 
     def predict(self, X: Any) -> NDArray:
         """Predict all labels."""
-        return _dense(self.neighbours_.predict(_dense(X))).astype(int)
+        return as_dense(self.neighbours_.predict(as_dense(X))).astype(int)
 
 
-def _dense(X: Any) -> NDArray:
+def as_dense(X: Any) -> NDArray:
+    """Return features as a dense array."""
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 

@@ -12,9 +12,11 @@ of regularisation. The strengths cover the range of the best ones in trials on t
 sets of a few of the data sets. This range is about the same for all methods with a
 hinge loss, higher for logistic regression, and MTL has another parameter. Trees and
 rules are not made for kernels, and a Gaussian does not change who is nearest. So
-boosting, forest, BOOMER and MLkNN try as many settings of their own. The ensembles keep
-the paper's edge loss: if the Hamming loss were a choice too, they would try fewer
-kernels than the others, or more candidates.
+forests, boosting, BOOMER and MLkNN try as many settings of their own. Methods that give
+each label a score also choose the threshold above which a label is on, among three for
+each setting: this needs no other fit. The ensembles keep the paper's edge loss: if the
+Hamming loss were a choice too, they would try fewer kernels than the others, or more
+candidates.
 
 The ensemble that tunes itself has as many candidates, inner folds and search trees, and
 draws its trees by mutual information. Its strengths come from trials with such trees:
@@ -23,7 +25,7 @@ most data sets want 1 or 2, the Circle sets more.
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from itertools import product
+from itertools import groupby, product
 from typing import Any, NamedTuple
 
 from spanforest.paper._methods import Effort
@@ -46,6 +48,15 @@ class Family(NamedTuple):
 
     candidates: Candidates
     tunes_itself: bool = False  # the learner chooses in `fit`
+
+    @property
+    def fits(self) -> list[Candidates]:
+        """The candidates in groups that one fit serves: only thresholds differ."""
+        groups = groupby(
+            self.candidates,
+            key=lambda each: {**each, "threshold": None},
+        )
+        return [tuple(group) for _, group in groups]
 
     @property
     def grid(self) -> dict[str, list[Any]]:
@@ -81,8 +92,15 @@ def _grid(**values: tuple[Any, ...]) -> Candidates:
 
 _WIDTHS = (None, 0.5, 1.0, 2.0)  # None: the data set's own kernel, no Gaussian
 _MARGIN_GRID = _grid(width=_WIDTHS, C=(0.5, 5.0, 50.0))
+_BY_MARGIN = {"threshold": (0.0, -0.2, -0.4)}
+_BY_CHANCE = {"threshold": (0.5, 0.4, 0.3)}
+_BY_LOG_ODDS = {"threshold": (0.0, -0.4, -0.85)}  # the same chances
+_SVM_GRID = _grid(width=_WIDTHS, C=(0.5, 5.0, 50.0), **_BY_MARGIN)
 _SELFTUNED_GRID = _grid(width=_WIDTHS, C=(1.0, 2.0, 50.0))
-_LOGISTIC_GRID = _grid(width=_WIDTHS, C=(2.0, 20.0, 200.0))
+_LOGISTIC = {"width": _WIDTHS, "C": (2.0, 20.0, 200.0)}
+_FOREST_GRID = _grid(
+    max_features=("sqrt", 0.1, 0.3), min_samples_leaf=(1, 2, 4, 8), **_BY_CHANCE
+)
 
 PAPER = Protocol(
     name="paper",
@@ -105,7 +123,7 @@ PAPER = Protocol(
 )
 
 _TUNED_FAMILIES = {
-    "svm": Family(_MARGIN_GRID),
+    "svm": Family(_SVM_GRID),
     "bagging": Family(_MARGIN_GRID),
     "adaboost": Family(
         _grid(max_leaf_nodes=(4, 10, 30, 100), max_features=(None, 0.3, 0.1))
@@ -114,11 +132,18 @@ _TUNED_FAMILIES = {
     "mmcrf": Family(_MARGIN_GRID),
     "ensemble": Family(_MARGIN_GRID),
     "selftuned": Family(_SELFTUNED_GRID, tunes_itself=True),
-    "ecc": Family(_LOGISTIC_GRID),
-    "forest": Family(
-        _grid(max_features=("sqrt", 0.1, 0.3), min_samples_leaf=(1, 2, 4, 8))
+    "ecc": Family(_grid(**_LOGISTIC, **_BY_CHANCE)),
+    "forest": Family(_FOREST_GRID),
+    "extra_trees": Family(_FOREST_GRID),
+    "boosting": Family(
+        _grid(
+            learning_rate=(0.05, 0.1, 0.2),
+            max_leaf_nodes=(7, 31),
+            min_samples_leaf=(5, 20),
+            **_BY_LOG_ODDS,
+        )
     ),
-    "logistic": Family(_LOGISTIC_GRID),
+    "logistic": Family(_grid(**_LOGISTIC, **_BY_LOG_ODDS)),
     "boomer": Family(
         _grid(
             max_rules=(300, 1000),

@@ -29,7 +29,7 @@ from spanforest.paper._experiment import (
     row_label,
 )
 from spanforest.paper._fold_inputs import FoldInputs
-from spanforest.paper._methods import Effort, Result, fit_and_score, run_learner
+from spanforest.paper._methods import Effort, Result, fit_and_score_each, run_learner
 from spanforest.paper._protocols import (
     CHOICE_EFFORT,
     CHOICE_FOLDS,
@@ -233,12 +233,16 @@ def _score_candidates(
     inner = [outer.inner_fold(*split) for split in splits]
     seed = _seed(experiment, task)
     scored = []
-    for params in family.candidates:
+    for group in family.fits:
         scores = [
-            fit_and_score(task.family, fold, params, CHOICE_EFFORT, seed)
+            fit_and_score_each(task.family, fold, group, CHOICE_EFFORT, seed)
             for fold in inner
         ]
-        scored.append({"params": params, "score": float(np.mean(scores))})
+        means = np.mean(scores, axis=0).tolist()
+        scored += [
+            {"params": params, "score": mean}
+            for params, mean in zip(group, means, strict=True)
+        ]
     return scored
 
 
