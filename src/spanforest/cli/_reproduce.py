@@ -31,6 +31,7 @@ class ProtocolName(StrEnum):
 
     paper = "paper"
     tuned = "tuned"
+    study = "study"
 
 
 def reproduce(
@@ -38,7 +39,8 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Data sets, separated by commas. The paper's ten by default.",
+            help="Data sets, separated by commas. The paper's ten by default, and those "
+            "of the study with its protocol.",
         ),
     ] = None,
     methods: Annotated[
@@ -83,7 +85,8 @@ def reproduce(
         ProtocolName,
         typer.Option(
             help="Choose parameters once, on a tenth of the data (paper); or in each "
-            "fold, on its training set, with linear and Gaussian kernels (tuned)."
+            "fold, on its training set (tuned); or compare the ensemble that tunes "
+            "itself with 28 methods of a published study (study)."
         ),
     ] = ProtocolName.paper,
     retry: Annotated[
@@ -101,9 +104,10 @@ def reproduce(
     say so, as in table2-20-trees.md.
     """
     from spanforest.datasets import PAPER_DATASETS
-    from spanforest.paper import Experiment, RowFile, run
+    from spanforest.paper import STUDY_DATASETS, Experiment, RowFile, run
 
-    wanted = _names(datasets) or PAPER_DATASETS
+    is_study = protocol is ProtocolName.study
+    wanted = _names(datasets) or (STUDY_DATASETS if is_study else PAPER_DATASETS)
     try:
         experiment = Experiment(
             datasets=wanted,
@@ -194,7 +198,7 @@ def _write_and_show(
     """Write tables and figures, print the tables, and name the files."""
     from rich.console import Console
 
-    from spanforest.paper import dataset_table, performance_table
+    from spanforest.paper import dataset_table, performance_table, study_table
 
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 120, highlight=False)
@@ -205,6 +209,8 @@ def _write_and_show(
         "table1": dataset_table(results),
         "table2": performance_table(results, experiment.protocol),
     }
+    if experiment.protocol == "study":
+        tables["study"] = study_table(results)
     if experiment.protocol == "tuned":
         tables.update(_rank_tables(results, "ranks"))
     if rivals:

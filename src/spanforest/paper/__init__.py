@@ -12,12 +12,14 @@ from spanforest.paper._row_selection import RunSettings, outdated, select_folds
 from spanforest.paper._rows import Row, RowFile, identity, latest
 from spanforest.paper._run import run
 from spanforest.paper._stored_graph import StoredGraph
+from spanforest.paper._study import STUDY_DATASETS, StudyTable, study_table
 from spanforest.paper._table_formats import Block, Entry, Line
 
 __all__ = [
     "DATASETS",
     "METHODS",
     "PROTOCOLS",
+    "STUDY_DATASETS",
     "Block",
     "DatasetTable",
     "Entry",
@@ -30,6 +32,7 @@ __all__ = [
     "RowFile",
     "RunSettings",
     "StoredGraph",
+    "StudyTable",
     "compare_ranks",
     "dataset_table",
     "display_name",
@@ -41,4 +44,5 @@ __all__ = [
     "performance_table",
     "run",
     "select_folds",
+    "study_table",
 ]

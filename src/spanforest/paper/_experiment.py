@@ -51,8 +51,9 @@ class Experiment:
     methods : sequence of str, optional
         Names of methods. None stands for all methods of the protocol that are
         installed.
-    protocol : {"paper", "tuned"}
-        Choose parameters on a tenth of the data, or on the training set of each fold.
+    protocol : {"paper", "tuned", "study"}
+        Choose parameters on a tenth of the data, or on the training set of each fold;
+        or compare with a published study.
     n_trees, n_folds : int, optional
         Size of the ensembles (60) and number of folds (5).
     seed : int

@@ -34,16 +34,11 @@ class TrainTest(NamedTuple):
     test: Any
 
 
-class _Stacked(NamedTuple):
-    width: float | None
-    values: NDArray[np.float64]
-
-
 class FoldInputs:
     """The rows `train` and `test` of a data set, prepared for any method.
 
     With `scaling` "unit" features that are not words are scaled to [0, 1], as in the
-    paper; with "standard" to mean 0 and variance 1.
+    paper; with "standard" to mean 0 and variance 1; with "none" all stay as they are.
     """
 
     def __init__(
@@ -58,7 +53,6 @@ class FoldInputs:
         self._scaling = scaling
         self.Y = TrainTest(dataset.Y[train], dataset.Y[test])
         self.label_names = dataset.label_names
-        self._stacked: _Stacked | None = None
 
     def inner_fold(
         self, train: NDArray[np.intp], test: NDArray[np.intp]
@@ -77,6 +71,17 @@ class FoldInputs:
         return TrainTest(
             scaler.transform(X[self._train]), scaler.transform(X[self._test])
         )
+
+    @property
+    def as_they_are(self) -> TrainTest:
+        """Features that are not scaled, for methods that scale them."""
+        raw = FoldInputs(self._dataset, self._train, self._test, "none")
+        return raw.features
+
+    @property
+    def own_kernel_name(self) -> str:
+        """How a classifier that computes kernels is told of the data set's own one."""
+        return "precomputed" if self._dataset.X is None else self._dataset.kernel
 
     @property
     def is_linear(self) -> bool:
@@ -104,23 +109,6 @@ class FoldInputs:
         distances = self._distances
         scale = width * distances.train.mean() / 2 or 1.0
         return TrainTest(*(np.exp(-D / scale) for D in distances))
-
-    def stacked_kernel(self, width: float | None) -> NDArray[np.float64]:
-        """Return the kernel of all examples with the training set, which comes first.
-
-        Only the matrix of the last width is kept: a search goes from width to width.
-        """
-        if self._stacked is None or self._stacked.width != width:
-            self._stacked = None  # free the last matrix before making another
-            self._stacked = _Stacked(width, np.vstack(self.kernel(width)))
-        return self._stacked.values
-
-    @property
-    def numbers(self) -> TrainTest:
-        """Numbers of the examples, for a `FoldKernel`; the training set comes first."""
-        n_train = len(self._train)
-        everyone = np.arange(n_train + len(self._test), dtype=np.float64)[:, None]
-        return TrainTest(everyone[:n_train], everyone[n_train:])
 
     def explicit_features(self, width: float | None = None) -> TrainTest:
         """Return features whose inner products are a kernel, for methods without one.
@@ -163,35 +151,16 @@ class FoldInputs:
         return TrainTest(*(np.maximum(D, 0.0) for D in squares))
 
 
-class FoldKernel:
-    """`FoldInputs.kernel` of one width as a function of the numbers of examples.
-
-    A classifier that computes its kernels itself can so use any kernel of a fold. The
-    fold computes the kernel when it is first needed.
-    """
-
-    def __init__(self, fold: FoldInputs, width: float | None):
-        self.width = width
-        self._fold = fold
-
-    def __call__(self, some: NDArray, training: NDArray) -> NDArray[np.float64]:
-        """Return the kernel of some examples with some of the training set."""
-        rows, columns = (X[:, 0].astype(np.intp) for X in (some, training))
-        return self._fold.stacked_kernel(self.width)[np.ix_(rows, columns)]
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "FoldKernel":
-        return self  # clones of a classifier share the data, which do not change
-
-
 def _scaler(dataset: Dataset, scaling: str) -> Any:
     """Set up the scaler for the features of a data set."""
     if dataset.kernel == "tanimoto":  # bits
         return FunctionTransformer()
-    if dataset.is_text:
+    if dataset.is_text and scaling != "none":
         return TfidfTransformer()
     if sparse.issparse(dataset.X):
-        return MaxAbsScaler()  # keeps zeros
-    scaler = StandardScaler() if scaling == "standard" else _UnitScaler()
+        # it keeps zeros
+        return FunctionTransformer() if scaling == "none" else MaxAbsScaler()
+    scaler = _SCALERS[scaling]()
     nominal = dataset.nominal_features
     if nominal is None or not np.any(nominal):
         return scaler
@@ -214,6 +183,13 @@ class _UnitScaler(MinMaxScaler):
         constant = self.data_range_ == 0
         scaled[:, constant] = self.data_min_[constant] != 0
         return scaled
+
+
+_SCALERS = {
+    "unit": _UnitScaler,
+    "standard": StandardScaler,
+    "none": FunctionTransformer,
+}
 
 
 def _products(features: TrainTest) -> TrainTest:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,11 @@ from spanforest._compilation import clock
 from spanforest.aggregation import AGGREGATIONS
 from spanforest.diagnostics import relative_gaps
 from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.kernels import ForestKernel
 from spanforest.metrics import MEASURES
 from spanforest.mmcrf import MMCRFClassifier
 from spanforest.paper import _peers as peers
-from spanforest.paper._fold_inputs import FoldInputs, FoldKernel, TrainTest
+from spanforest.paper._fold_inputs import FoldInputs, TrainTest
 from spanforest.paper._stored_graph import StoredGraph
 from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
@@ -47,7 +49,11 @@ Scores = dict[str, float]
 # deviation over folds. Folds scale the features themselves.
 _TRAINING = {"tol": 0.05, "max_iter": 100, "scaling": None}
 
-_WITH_TREES = ("ensemble", "selftuned")
+# Learners that choose their parameters by one measure.
+TUNED_FOR = {measure: f"tuned_for_{measure}" for measure in MEASURES}
+
+_TUNE_THEMSELVES = ("selftuned", *TUNED_FOR.values())
+_WITH_TREES = ("ensemble", *_TUNE_THEMSELVES)
 _WITH_GRAPHS = ("mmcrf", *_WITH_TREES)
 
 
@@ -99,7 +105,7 @@ def run_learner(
 ) -> dict[str, Result]:
     """Fit one of the `LEARNERS` to the training set and return a result per method.
 
-    `params` are the chosen parameters; for a learner that tunes itself, lists of them.
+    `params` are the chosen parameters; a learner that tunes itself needs none.
     """
     estimator, inputs = LEARNERS[name](fold, params, effort, seed)
     training = _fit(estimator, inputs.train, fold.Y.train)
@@ -113,7 +119,7 @@ def run_learner(
         ).as_field()
         return {**results, "mam": results["mam"]._replace(label_graph=graph)}
     result = _test(estimator, inputs.test, fold.Y.test, training, gap)
-    if name == "selftuned":
+    if name in _TUNE_THEMSELVES:
         result = result._replace(choice=_own_choice(estimator))
     return {name: result}
 
@@ -230,14 +236,12 @@ def _series(Y: NDArray, predictions: Any) -> dict[str, list[float]]:
 
 
 def _own_choice(estimator: RandomGraphEnsembleClassifierCV) -> OwnChoice:
-    results = estimator.cv_results_
-    candidates = [
-        {"params": {"width": point["kernel"].width, "C": point["C"]}, "score": score}
-        for point, score in zip(
-            results["params"], results["mean_test_score"].tolist(), strict=True
-        )
-    ]
-    return OwnChoice(candidates[estimator.best_index_]["params"], candidates)
+    params = {
+        name: value if isinstance(value, int | float | str | None) else str(value)
+        for name, value in estimator.best_params_.items()
+    }
+    # its own candidates are not those of the protocol, which has none for it
+    return OwnChoice(params, [{"params": {}, "score": float(estimator.best_score_)}])
 
 
 def _svm(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
@@ -278,17 +282,22 @@ def _ensemble(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Se
     return Setup(ensemble, inputs)
 
 
-def _selftuned(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> Setup:
+def _selftuned(
+    fold: FoldInputs,
+    params: Params,
+    effort: Effort,
+    seed: int,
+    scoring: str = "mean",
+) -> Setup:
+    kernels: Any = "auto"
+    if fold.own_kernel_name == "tanimoto":
+        kernels = ["tanimoto", ForestKernel(min_samples_leaf=5)]
+    elif fold.own_kernel_name == "precomputed":
+        kernels = "precomputed"
     ensemble = RandomGraphEnsembleClassifierCV(
-        effort.n_trees,
-        kernels=[FoldKernel(fold, width) for width in params["width"]],
-        Cs=params["C"],
-        losses="edge",
-        n_estimators_search=5,  # as in the choices of the other ensembles
-        random_state=seed,
-        **_TRAINING,
+        effort.n_trees, kernels=kernels, scoring=scoring, random_state=seed
     )
-    return Setup(ensemble, fold.numbers)
+    return Setup(ensemble, fold.as_they_are)
 
 
 def _graph_inputs(fold: FoldInputs, params: Params) -> tuple[str, TrainTest]:
@@ -359,6 +368,10 @@ LEARNERS: dict[str, Callable[[FoldInputs, Params, Effort, int], Setup]] = {
     "mmcrf": _mmcrf,
     "ensemble": _ensemble,
     "selftuned": _selftuned,
+    **{
+        name: partial(_selftuned, scoring=measure)
+        for measure, name in TUNED_FOR.items()
+    },
     "ecc": _chains,
     "forest": _forest,
     "extra_trees": _extra_trees,

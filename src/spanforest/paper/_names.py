@@ -22,6 +22,9 @@ _METHOD_TITLES = {
     "logistic": "Logistic regression",
     "boomer": "BOOMER",
     "mlknn": "MLkNN",
+    "tuned_for_microlabel_accuracy": "MAM, tuned for single labels",
+    "tuned_for_multilabel_accuracy": "MAM, tuned for label sets",
+    "tuned_for_microlabel_f1": "MAM, tuned for F1",
 }
 METHODS = tuple(_METHOD_TITLES)
 

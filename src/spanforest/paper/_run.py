@@ -41,6 +41,7 @@ from spanforest.paper._protocols import (
 from spanforest.paper._provenance import provenance
 from spanforest.paper._row_selection import ById, current_choices, current_results
 from spanforest.paper._rows import Row, RowFile, identity
+from spanforest.paper._study import study_split
 
 
 def run(
@@ -333,6 +334,9 @@ def _split(
     dataset: Dataset, experiment: Experiment
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the rows of the training and test set of each fold."""
+    if PROTOCOLS[experiment.protocol].is_study:
+        seeds = np.random.SeedSequence(experiment.seed).generate_state(experiment.folds)
+        return [study_split(dataset, int(seed)) for seed in seeds]
     splitter = LabelCardinalityKFold(experiment.folds, random_state=experiment.seed)
     return list(splitter.split(dataset.Y, dataset.Y))
 

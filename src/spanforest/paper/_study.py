@@ -18,13 +18,11 @@ import numpy as np
 from spanforest.datasets import Dataset
 from spanforest.metrics import MEASURES
 from spanforest.model_selection import train_test_split_labels
+from spanforest.paper._methods import TUNED_FOR
 from spanforest.paper._names import display_name
 from spanforest.paper._row_selection import select_folds
 from spanforest.paper._rows import Row
 from spanforest.paper._table_formats import Block, Entry, Layout, Line, Table
-
-# Method of the protocol that is tuned for a measure.
-TUNED_FOR = {measure: f"tuned_for_{measure}" for measure in MEASURES}
 
 _TEST_ROWS = {
     "emotions": 270,
