@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from spanforest._input_kinds import input_for, kind_of_input
 from spanforest._inputs import Input, Resources
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
+from spanforest._offsets import check_offset, read_offset
 from spanforest._parameters import check_count, check_number, check_option
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
@@ -51,6 +52,7 @@ OPTIONAL_ATTRIBUTES = (
 DATA_ATTRIBUTES = (
     "_coding",
     "_input",
+    "offset_",
     "has_node_factors_",
     "classes_",
     "label_names_",
@@ -107,6 +109,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     """
 
     label_names_: Any
+    offset_: NDArray[np.float64]
     _coding: LabelCoding
     _input: Input
     _factors: FactorGraph
@@ -136,6 +139,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _build_factors(self) -> FactorGraph:
         """Return the factor graph that belongs to the fitted weights."""
+
+    @property
+    @abstractmethod
+    def _offset_cells(self) -> NDArray[np.float64]:
+        """The part of the intercept that is the offset."""
 
     def _factors_on(self, graph: LabelGraph) -> FactorGraph:
         return model_factors(
@@ -211,6 +219,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             fit_intercept=bool(self.fit_intercept),
             tol=check_number("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
+            offset=read_offset(self.offset),
         )
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
@@ -265,6 +274,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             self.__dict__.pop(name, None)
         X = self._read_examples(X, reset=True)
         Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
+        self.offset_ = read_offset(self.offset)
+        check_offset(self.offset_, self._coding.n_values)
         if rows is not None:
             X = self._input.select(X, rows)
         if is_auto(self.kernel):
@@ -506,8 +517,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         )
 
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
-        """Return margins of the kind that the calibration was fitted to."""
-        return self._margins(rows)
+        """Return margins of the kind that the calibration was fitted to.
+
+        An offset is for decisions: it is no reason to call a label more probable.
+        """
+        return predicted_margins(self._factors, self._scores(rows) - self._offset_cells)
 
     def _probability_on(self, P: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the probability of the higher value of labels with two values.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._inputs import Basis
+from spanforest._offsets import offset_cells
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
 from spanforest.solver import Problem, Solution, Watch, solve_path
@@ -63,6 +64,7 @@ class Settings(NamedTuple):
     fit_intercept: bool
     tol: float
     max_iter: int
+    offset: Any = 0.0  # of the trained member; one number, or one per label
 
 
 class Draw(NamedTuple):
@@ -111,13 +113,13 @@ def train_path(
 ) -> Iterator[Solution]:
     """Yield the solution for every C, in ascending order; see `solve_path`.
 
-    `settings.C` is not used.
+    The offset is part of the intercept. `settings.C` is not used.
     """
     loss = factors.loss(settings.loss)
     weights = data.sample_weight, data.label_weight
     problem = Problem(factors, loss, data.Y, settings.C, *weights)
     form = data.basis.form(problem.coordinates, settings.fit_intercept)
-    return solve_path(
+    path = solve_path(
         form,
         problem,
         Cs,
@@ -126,6 +128,8 @@ def train_path(
         max_iter=settings.max_iter,
         watch=watch,
     )
+    offset = offset_cells(factors, settings.offset)
+    return (one._replace(intercept=one.intercept + offset) for one in path)
 
 
 def scores_of(

@@ -67,7 +67,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
     kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
-    fit_intercept, max_iter
+    fit_intercept, max_iter, offset
         As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
         so is the forest of a forest kernel.
     tol : float, default=0.05
@@ -101,7 +101,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     dual_coef_ : ndarray of shape (n_samples, n_consensus_cells)
         Average dual variables on the consensus graph, with any other kernel.
     intercept_ : ndarray of shape (n_consensus_cells,)
-        Average scores of the constant feature.
+        Average scores of the constant feature, and the offset.
     duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
         As in `MMCRFClassifier`, one value per member.
     gap_history_, gap_seconds_ : list of ndarray
@@ -109,7 +109,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
+    classes_, label_names_, has_node_factors_, offset_, kernel_, X_fit_, gamma_, \
     n_features_in_, feature_names_in_
         As in `MMCRFClassifier`.
 
@@ -151,6 +151,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         fit_intercept=True,
         tol=0.05,
         max_iter=100,
+        offset=0.0,
         missing_label=None,
         class_weight=None,
         random_state=None,
@@ -173,6 +174,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.offset = offset
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.random_state = random_state
@@ -226,7 +228,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             self._calibrated_aggregation = self.aggregation
             is_mam = self.aggregation == "mam"
             margins = consensus_margins if is_mam else average_margins
-            members = RefittedMembers(self._member_factors, plan.settings, margins)
+            how = plan.settings._replace(offset=0.0)
+            members = RefittedMembers(self._member_factors, how, margins)
             seed = plan.calibration_seed
             # not `prepared`: every fold slices a matrix of its own
             self.calibration_ = calibrate(data, members, seed, workers)
@@ -273,9 +276,14 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
         if self._calibrated_aggregation == "mam":
-            return self._margins(rows)
-        scores = (member._scores(rows) for member in self.estimators_)
+            return super()._calibrated_margins(rows)
+        scores = (m._scores(rows) - m._offset_cells for m in self.estimators_)
         return average_margins(self._member_factors, scores)
+
+    @property
+    def _offset_cells(self) -> NDArray[np.float64]:
+        cells = [member._offset_cells[None] for member in self.estimators_]
+        return average_scores(self._factors, self._member_factors, cells)[0]
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
 from spanforest._parameters import seed_sequence
 from spanforest._progress import watch_gap
@@ -79,6 +80,11 @@ class MMCRFClassifier(GraphClassifier):
         Stop when the duality gap is at most `tol` times the dual objective.
     max_iter : int, default=100
         Most passes over the data.
+    offset : float or list of float, default=0.0
+        Added to the score of "on", the higher of two values: one number for all labels,
+        or one per label. A positive offset predicts more labels, a negative one fewer;
+        neither training nor the probabilities depend on it. It must be 0 for labels
+        with more than two values.
     missing_label : number or str, optional
         A value in `y` that means "not observed", such as -1. NaN, None and the masked
         entries of a masked array always mean so.
@@ -119,7 +125,9 @@ class MMCRFClassifier(GraphClassifier):
     dual_coef_ : ndarray of shape (n_samples, n_cells)
         Dual variables A, with any other kernel.
     intercept_ : ndarray of shape (n_cells,)
-        Scores of the constant feature.
+        Scores of the constant feature, and the offset.
+    offset_ : ndarray
+        The offset that the intercept holds: one number, or one per label.
     X_fit_ : ndarray or sparse matrix
         The training examples, not scaled, with a kernel that is neither linear nor
         precomputed nor a forest.
@@ -182,6 +190,7 @@ class MMCRFClassifier(GraphClassifier):
         fit_intercept=True,
         tol=1e-2,
         max_iter=100,
+        offset=0.0,
         missing_label=None,
         class_weight=None,
         random_state=None,
@@ -201,6 +210,7 @@ class MMCRFClassifier(GraphClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.offset = offset
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.random_state = random_state
@@ -235,7 +245,8 @@ class MMCRFClassifier(GraphClassifier):
         self._store(model)
         if self.probability:
             (seed,) = root.spawn(1)
-            members = RefittedMembers([self._factors], settings, consensus_margins)
+            how = settings._replace(offset=0.0)
+            members = RefittedMembers([self._factors], how, consensus_margins)
             self.calibration_ = calibrate(data, members, seed, Workers())
         if not model.solution.converged:
             warn_not_converged(
@@ -259,6 +270,10 @@ class MMCRFClassifier(GraphClassifier):
 
     def _build_factors(self) -> FactorGraph:
         return self._factors_on(self.graph_)
+
+    @property
+    def _offset_cells(self) -> NDArray[np.float64]:
+        return offset_cells(self._factors, self.offset_)
 
     def predict(self, X: Any, inference: str = "certified") -> NDArray[Any]:
         """Predict the label sets of highest score.
