@@ -26,7 +26,11 @@ from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import Targets, read_targets
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
-from spanforest.decisions import expected_f1_decisions, hamming_decisions
+from spanforest.decisions import (
+    expected_f1_decisions,
+    hamming_decisions,
+    threshold_decisions,
+)
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import Decoding, decode, max_product
@@ -52,7 +56,6 @@ OPTIONAL_ATTRIBUTES = (
 DATA_ATTRIBUTES = (
     "_coding",
     "_input",
-    "offset_",
     "has_node_factors_",
     "classes_",
     "label_names_",
@@ -264,18 +267,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             X.shape[0], y, sample_weight, self.class_weight, self.missing_label
         )
 
-    def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
+    def _begin_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, for_folds: bool = False
+    ) -> TrainingSet:
         """Forget the last fit, check the data, and return the training set.
 
         Examples of weight 0 are left out. The attributes that describe the data are
-        set. The kernel matrix is computed here.
+        set. The kernel matrix is computed here. With `for_folds`, it may be that only
+        folds of the training set can be learned from: a forest is not grown.
         """
         for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
         X = self._read_examples(X, reset=True)
         Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
-        self.offset_ = read_offset(self.offset)
-        check_offset(self.offset_, self._coding.n_values)
+        check_offset(read_offset(self.offset), self._coding.n_values)
         if rows is not None:
             X = self._input.select(X, rows)
         if is_auto(self.kernel):
@@ -285,7 +290,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
         self._input.learn_scaling(self.scaling, X, weights[0])
-        basis = self._input.fit(X, Y, weights[0])
+        read = self._input.for_folds if for_folds else self._input.fit
+        basis = read(X, Y, weights[0])
         for name, value in self._input.attributes.items():
             setattr(self, name, value)
         return TrainingSet(basis, Y, self.label_names_, *weights)
@@ -459,10 +465,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._probability_on(P)
 
     @needs_probability
-    def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
+    def predict_for(
+        self, X: Any, measure: str = "hamming", threshold: Any = None
+    ) -> NDArray[Any]:
         """Predict the label sets that are best on average for a measure.
 
-        The choice rests on the probabilities of the labels.
+        The choice rests on the probabilities of the labels, not on the offset.
 
         Parameters
         ----------
@@ -471,6 +479,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         measure : {"hamming", "f1"}, default="hamming"
             ``"hamming"``: most labels right. ``"f1"``: highest F1 of the label set, if
             labels are independent given the example; it predicts more labels, and needs
+            labels with two values.
+        threshold : float or list of float, optional
+            Predict the labels whose probability is larger than this number between 0
+            and 1, or than the number of the label, whatever the measure is. It needs
             labels with two values.
 
         Returns
@@ -489,16 +501,21 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         check_option("measure", measure, ("hamming", "f1"))
         P = self._probabilities(X)
-        if measure == "hamming":
+        if measure == "hamming" and threshold is None:
             return self._coding.to_labels(hamming_decisions(P))
         n_values = self._coding.n_values
         if n_values.max() > 2:
             j = int(n_values.argmax())
+            what = "F1 is" if threshold is None else "a threshold is"
             raise ValueError(
-                "F1 is defined for labels with two values; label "
+                f"{what} defined for labels with two values; label "
                 f"{j} has {n_values[j]}. Use measure='hamming'."
             )
-        codes = expected_f1_decisions(self._probability_on(P))
+        on = self._probability_on(P)
+        if threshold is None:
+            codes = expected_f1_decisions(on)
+        else:
+            codes = threshold_decisions(on, threshold)
         return self._coding.to_labels(np.minimum(codes, n_values - 1))
 
     def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:

@@ -155,7 +155,7 @@ class ForestBasis(NamedTuple):
     seed: int
     n_jobs: int | None
     sample_weight: NDArray[np.float64] | None = None
-    compared: Any = None  # KernelMatrix or Leaves
+    compared: Any = None  # KernelMatrix or Leaves; None for a basis of folds
     is_single: bool = False
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Any:
@@ -174,6 +174,8 @@ class ForestBasis(NamedTuple):
 
     def in_single_precision(self) -> ForestBasis:
         """Return the basis with a matrix in float32, also in folds."""
+        if self.compared is None:
+            return self._replace(is_single=True)
         single = self.compared.in_single_precision()
         return self._replace(compared=single, is_single=True)
 
@@ -212,6 +214,14 @@ class ForestInput(Input):
         self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
     ) -> ForestBasis:
         """Grow the forest."""
+        basis = self.for_folds(X, Y, sample_weight)
+        (self.leaf_map, self.members), basis = grow(basis)
+        return basis
+
+    def for_folds(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> ForestBasis:
+        """Return a basis without a forest: every fold grows one of its own."""
         X = _for_trees(X)
         _check_columns(X)
         _check_no_kernel_matrix(X)
@@ -219,9 +229,7 @@ class ForestInput(Input):
         own = np.random.SeedSequence(root.entropy, spawn_key=(_SEED_KEY,))
         seed = int(own.generate_state(1, np.uint64)[0])
         n_jobs = self._resources.n_jobs
-        basis = ForestBasis(X, Y, self.kernel, seed, n_jobs, sample_weight)
-        (self.leaf_map, self.members), basis = grow(basis)
-        return basis
+        return ForestBasis(X, Y, self.kernel, seed, n_jobs, sample_weight)
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._category_columns import CategoryColumns
 from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
@@ -190,6 +191,12 @@ class Input(ABC):
             Weights of the examples, all positive.
         """
 
+    def for_folds(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> Basis:
+        """Return a basis of which only folds are used; here the same as `fit`."""
+        return self.fit(X, Y, sample_weight)
+
     def select(self, X: Any, rows: Indices) -> Any:
         """Return the training examples that count, before `fit` sees them."""
         return X[rows]
@@ -211,7 +218,19 @@ class Input(ABC):
 
 
 class _ScaledInput(Input):
-    """A kind of input whose features are scaled."""
+    """A kind of input whose features are scaled; categories become indicators."""
+
+    columns: CategoryColumns | None = None
+
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories; `reset` learns them."""
+        if reset:
+            self.columns = CategoryColumns.of(X, None)
+        return self.columns is not None
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with indicators in place of categories."""
+        return X if self.columns is None else self.columns.indicators(X)
 
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
+from spanforest._offsets import read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._training import (
@@ -245,6 +246,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.gap_history_ = [solution.gaps for solution in solutions]
         self.gap_seconds_ = [solution.seconds for solution in solutions]
         self.n_iter_ = np.array([solution.n_iter for solution in solutions])
+        self.offset_ = read_offset(self.offset)
         members = self._member_factors
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph

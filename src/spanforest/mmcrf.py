@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import GraphClassifier, find_decoder
-from spanforest._offsets import offset_cells
+from spanforest._offsets import offset_cells, read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import seed_sequence
 from spanforest._progress import watch_gap
@@ -259,6 +259,7 @@ class MMCRFClassifier(GraphClassifier):
     def _store(self, model: Model) -> None:
         self._factors, solution = model
         self.graph_ = self._factors.graph
+        self.offset_ = read_offset(self.offset)
         self._weights, self.intercept_ = self._input.weights_of_rows(
             solution.weights, solution.intercept
         )
