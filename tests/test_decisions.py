@@ -136,7 +136,7 @@ def test_a_threshold_of_one_half_is_the_decision_for_hamming_loss(P):
     expected = [
         hamming_decisions(0.5 + (P[:, [j]] - own[j]) / 2) for j in range(len(own))
     ]
-    assert_array_equal(threshold_decisions(P, own), np.hstack(expected))
+    assert_array_equal(threshold_decisions(P, own), hamming_decisions(shifted))
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, np.nan, [0.5, 0.5, 0.5], [[0.5]]])
