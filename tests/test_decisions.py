@@ -133,9 +133,7 @@ def test_decisions_of_another_shape_are_refused():
 def test_a_threshold_of_one_half_is_the_decision_for_hamming_loss(P):
     assert_array_equal(threshold_decisions(P, 0.5), hamming_decisions(P))
     own = P.mean(axis=0)  # a threshold for every label
-    expected = [
-        hamming_decisions(0.5 + (P[:, [j]] - own[j]) / 2) for j in range(len(own))
-    ]
+    shifted = 0.5 + (P - own) / 2  # above one half where P is above its threshold
     assert_array_equal(threshold_decisions(P, own), hamming_decisions(shifted))
 
 
