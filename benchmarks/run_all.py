@@ -49,6 +49,8 @@ results:
 | `label_lists.py` | [the best label sets](../docs/guide/certified.rst) |
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
+| `default_choice.py` | [what it chooses from](../docs/guide/tuning.rst) |
+| `offsets.py` | [the measure](../docs/guide/measures.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
 | `defaults.py` | [where the defaults come from](../docs/guide/choosing.rst) |

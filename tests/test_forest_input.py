@@ -275,6 +275,7 @@ def test_tuning_scores_folds_as_fits_on_them_would():
         kernels=FEW_TREES,
         Cs=1.0,
         losses="edge",
+        offsets=0.0,
         cv=folds,
         scoring=remember,
         n_estimators_search=2,
@@ -293,6 +294,7 @@ def test_tuning_chooses_between_forests_and_other_kernels():
         gammas=(1.0,),
         Cs=1.0,
         losses="edge",
+        offsets=0.0,
         random_state=0,
     ).fit(NUMBERS, LABELS)
     assert len(tuned.cv_results_["params"]) == 3

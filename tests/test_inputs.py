@@ -332,6 +332,7 @@ def test_tuning_scores_folds_as_fits_of_such_an_input_would(monkeypatch):
         kernels="cosine",
         Cs=1.0,
         losses="edge",
+        offsets=0.0,
         cv=folds,
         scoring=remember,
         n_estimators_search=2,
