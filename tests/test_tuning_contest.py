@@ -10,7 +10,7 @@ from small_data import X, X_new
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
-from spanforest.tuning import _candidates, _contest
+from spanforest.tuning import _candidates, _contest, _estimator
 from spanforest.tuning._contest import (
     Deadline,
     Entrant,
@@ -161,6 +161,14 @@ def test_kernels_that_did_not_go_on_are_listed_without_a_mean():
     assert fitted.best_score_ == results["mean_test_score"].max()
 
 
+def test_threads_change_nothing_about_the_choice():
+    one, two = (automatic(offsets="auto", n_jobs=n).fit(X, Y) for n in (1, 2))
+    assert one.chosen_ == two.chosen_
+    for name, values in one.cv_results_.items():
+        if "time" not in name:
+            assert_array_equal(two.cv_results_[name], values)
+
+
 def test_a_line_says_what_was_chosen_among_what(capsys):
     fitted = automatic(verbose=1, offsets="auto").fit(X, Y)
     n_tried = np.isfinite(fitted.cv_results_["split0_test_score"]).sum()
@@ -212,11 +220,12 @@ def test_the_winner_alone_grows_a_forest_on_all_examples(monkeypatch):
 
 def test_many_examples_are_searched_in_part(monkeypatch):
     monkeypatch.setattr(_candidates, "MOST_COMPARED", 30)
+    monkeypatch.setattr(_estimator, "MOST_COMPARED", 30)
     options = {"kernels": "rbf", "offsets": 0, "random_state": 1}
     fitted = automatic(**options).fit(X, Y, sample_weight=np.ones(60))
     assert "the search saw 30 of 60 examples" in fitted.chosen_
     assert fitted.X_fit_.shape == (60, 4)
-    rows = _candidates.search_rows(60, ["rbf"], 1)
+    rows = _candidates.search_rows(Y, ["rbf"], 1)
     few = automatic(**options).fit(X[rows], Y[rows])
     assert few.best_score_ == fitted.best_score_
     plain = RandomGraphEnsembleClassifier(2, max_iter=1000, random_state=1)
@@ -224,13 +233,15 @@ def test_many_examples_are_searched_in_part(monkeypatch):
     assert_array_equal(plain.predict(X_new), fitted.predict(X_new))
     frame = pd.DataFrame(X), pd.DataFrame(Y)
     assert automatic(**options).fit(*frame).best_score_ == fitted.best_score_
+    with pytest.raises(ValueError, match="one row per example each; got 60 rows in X"):
+        automatic(**options).fit(X, Y[:50])
 
 
 def test_a_tiny_time_limit_still_gives_a_model():
-    fitted = automatic(time_limit=1e-9).fit(X, Y)
+    fitted = automatic(time_limit=1e-9, losses=["edge", "hamming"]).fit(X, Y)
     assert fitted.kernel_ == "linear"
     assert "the time limit left out rbf" in fitted.chosen_
-    assert "on 1 folds" in fitted.chosen_
+    assert "on 1 fold, best of 4 candidates with 1 kernel" in fitted.chosen_
     assert np.isfinite(fitted.best_score_)
     with pytest.raises(ValueError, match="time_limit must be a number greater than 0"):
         automatic(time_limit=0).fit(X, Y)

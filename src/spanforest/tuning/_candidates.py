@@ -85,25 +85,37 @@ def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
 
 
 def search_rows(
-    n_samples: int, kernels: list[Any], random_state: int
+    Y: NDArray[np.integer], kernels: list[Any], random_state: int
 ) -> NDArray[np.intp] | None:
     """Return the examples that the search sees, at random; None if it sees all.
 
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples, n_labels)
+        Codes of the labels, -1 where not observed. Every label is observed in some
+        example, and so it is among those that are returned.
+    kernels : list
+        The kernels to choose from.
+    random_state : int
+        Draws the examples.
+
     Examples
     --------
-    >>> search_rows(1000, ["rbf"], 0) is None
+    >>> search_rows(np.zeros((1000, 2)), ["rbf"], 0) is None
     True
-    >>> len(search_rows(100_000, ["linear", "forest"], 0))
+    >>> len(search_rows(np.zeros((9000, 2)), ["linear", "forest"], 0))
     3000
     """
     only_linear = all(isinstance(k, str) and k == "linear" for k in kernels)
     most = MOST_LINEAR if only_linear else MOST_COMPARED
-    if n_samples <= most:
+    if len(Y) <= most:
         return None
     root = seed_sequence(random_state)
     own = np.random.SeedSequence(root.entropy, spawn_key=(_ROWS_KEY,))
-    drawn = np.random.default_rng(own).choice(n_samples, most, replace=False)
-    return np.sort(drawn)
+    drawn = np.random.default_rng(own).choice(len(Y), most, replace=False)
+    is_missed = ~(Y[drawn] >= 0).any(axis=0)
+    first = (Y >= 0).argmax(axis=0)
+    return np.unique(np.concatenate([drawn, first[is_missed]]))
 
 
 def with_fewer_trees(kernel: Any) -> Any:

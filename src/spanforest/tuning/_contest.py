@@ -14,6 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from spanforest._training import TrainingSet
+from spanforest._wording import count
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 from spanforest.tuning._cross_validation import Search, Table
@@ -183,12 +184,13 @@ def choice_in_words(
         What else users should know.
     """
     params, scores = results["params"][best], results["mean_test_score"]
-    n_kernels = len({name_of(candidate) for candidate in results["params"]})
-    n_tried = int(np.isfinite(results["split0_test_score"]).sum())
+    tried = np.flatnonzero(np.isfinite(results["split0_test_score"]))
+    kernels = {name_of(results["params"][place]) for place in tried}
     line = (
         f"{name_of(params)}, C {params['C']:g}, loss {params['loss']}, offset "
-        f"{params['offset']:g}: score {scores[best]:.3f} on {outcome.n_folds} folds, "
-        f"best of {n_tried} candidates with {n_kernels - len(outcome.untried)} kernels"
+        f"{params['offset']:g}: score {scores[best]:.3f} on "
+        f"{count(outcome.n_folds, 'fold')}, best of {count(len(tried), 'candidate')} "
+        f"with {count(len(kernels), 'kernel')}"
     )
     if outcome.untried:
         notes = [*notes, f"the time limit left out {', '.join(outcome.untried)}"]

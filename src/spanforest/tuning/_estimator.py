@@ -22,13 +22,14 @@ from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
-from spanforest._weights import Targets
+from spanforest._weights import Targets, read_targets
 from spanforest.ensemble import RandomGraphEnsembleClassifier, warn_of_shortfall
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._candidates import (
     GAMMAS,
+    MOST_COMPARED,
     Menu,
     kernels_for,
     read_offsets,
@@ -292,7 +293,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template = RandomGraphEnsembleClassifier(**self._shared_params())
         everything = Examples(X, y, sample_weight)
         menu = self._read_menu(template, X)
-        seen, part = self._part_for_search(everything, menu, template.random_state)
+        seen, part = self._part_for_search(everything, menu, template)
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
         search = self._prepare(template, everything, seen, targets)
         n_folds = len(search.folds)
@@ -375,20 +376,28 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return kernels_for(reader._read_examples(X, reset=True))
 
     def _part_for_search(
-        self, everything: Examples, menu: Menu, seed: int
+        self,
+        everything: Examples,
+        menu: Menu,
+        template: RandomGraphEnsembleClassifier,
     ) -> tuple[Examples, str]:
         """Return the examples that the search sees, and a note if these are not all.
 
         Folds that were given, and kernel matrices, are about all examples.
         """
-        if not isinstance(self.cv, Integral) or "precomputed" in menu.kernels:
-            return everything, ""
         n = _num_samples(everything.X)
-        rows = search_rows(n, menu.kernels, seed)
+        is_whole = not isinstance(self.cv, Integral) or "precomputed" in menu.kernels
+        if is_whole or n <= MOST_COMPARED:
+            return everything, ""
+        targets = read_targets(
+            n, *everything[1:], template.class_weight, template.missing_label
+        )
+        rows = search_rows(targets.Y, menu.kernels, template.random_state)
         if rows is None:
             return everything, ""
         note = f"the search saw {len(rows):,} of {n:,} examples"
-        return everything.part(rows), note
+        part = rows if targets.rows is None else targets.rows[rows]
+        return everything.part(part), note
 
     def _read_kernels(
         self,
