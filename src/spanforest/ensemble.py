@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
+from spanforest._estimator_docs import documented
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._training import (
@@ -40,6 +41,7 @@ from spanforest.mmcrf import MMCRFClassifier
 __all__ = ["RandomGraphEnsembleClassifier"]
 
 
+@documented
 class RandomGraphEnsembleClassifier(GraphClassifier):
     """Ensemble of MMCRF classifiers, each on a random output graph.
 
@@ -58,35 +60,16 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=30
-        Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
-        ensemble contains the smaller ones.
-    aggregation : {"mve", "amm", "mam"}, default="mam"
-        How members are combined unless `predict` is told otherwise.
-    graph : str, graph, list of graphs or callable, default="random_tree"
-        As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
-        per member. A fixed graph, and "chow_liu", make all members nearly the same.
-    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
-    fit_intercept, max_iter
-        As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
-        so is the forest of a forest kernel.
-    tol : float, default=0.05
-        As in `MMCRFClassifier`; a smaller gap of the members changes few predictions.
-    missing_label : number or str, optional
-        A value in `y` that means "not observed", such as -1. NaN, None and the masked
-        entries of a masked array always mean so.
-    class_weight : None, "balanced", dict or list of dict, optional
-        How much a label counts in training, by its true value: see `MMCRFClassifier`.
-    random_state : int, RandomState, Generator or None
-        Draws the graphs, the order of the examples, and the forest of a forest kernel.
-    verbose : int, default=0
-        Show progress if positive: a bar on a terminal if rich is installed, else plain
-        lines on stderr.
-    n_jobs : int, optional
-        Members trained at the same time, in threads unless joblib is told otherwise.
-    probability : bool, default=False
-        Also fit what `predict_proba` and `predict_for` need: the first ten members are
-        trained again on each of five folds. Nothing else changes.
+    graph : str, graph, list of graphs or callable
+        It is drawn anew for every member. A list has one graph per member. A fixed
+        graph, and "chow_liu", make all members nearly the same.
+    kernel
+        The kernel matrix is computed once for all members, and so is the forest of a
+        forest kernel.
+    tol
+        A smaller gap of the members changes few predictions.
+    probability
+        The first ten members are trained again on each of five folds.
 
     Attributes
     ----------
@@ -102,16 +85,29 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Average dual variables on the consensus graph, with any other kernel.
     intercept_ : ndarray of shape (n_consensus_cells,)
         Average scores of the constant feature.
-    duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
-        As in `MMCRFClassifier`, one value per member.
-    gap_history_, gap_seconds_ : list of ndarray
-        The same, one array per member.
+    dual_objective_ : ndarray of shape (n_estimators,)
+        Dual objective of every member at its solution.
+    duality_gap_ : ndarray of shape (n_estimators,)
+        Primal minus dual objective of every member, computed exactly at the end (on a
+        graph with cycles, an upper bound on it).
+    gap_history_ : list of ndarray
+        The gap of every member after each pass: an estimate where it was far from
+        `tol`; the last entry is that of `duality_gap_`.
+    gap_seconds_ : list of ndarray
+        Seconds since training of the member began, at the same moments.
+    n_iter_ : ndarray of shape (n_estimators,)
+        Number of passes that every member made.
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
-    n_features_in_, feature_names_in_
-        As in `MMCRFClassifier`.
+    classes_
+    label_names_
+    has_node_factors_
+    kernel_
+    X_fit_
+    gamma_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
