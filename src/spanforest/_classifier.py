@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from spanforest._input_kinds import input_for, kind_of_input
 from spanforest._inputs import Input, Resources
+from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
 from spanforest._scaling import kernel_for
@@ -45,7 +46,7 @@ DECODERS: dict[str, Decoder] = {
 }
 # attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
-    *("coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated_aggregation"),
+    *("cell_coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated_aggregation"),
 )
 # attributes that describe the training data: members have those of their ensemble
 DATA_ATTRIBUTES = (
@@ -99,7 +100,7 @@ def _limits(seconds: float | None) -> Limits:
     return Limits(n_edges=sys.maxsize, seconds=check_number("seconds", seconds))
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
+class GraphClassifier(LabelWeightsMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of the classifiers: reads data, computes scores, returns labels.
 
     A subclass trains in `fit`, and sets `_factors`: the factor graph that it decodes
@@ -130,7 +131,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         super().__setstate__(
             {name: value for name, value in state.items() if name != "_factors"}
         )
-        if "coef_" in state or "dual_coef_" in state:
+        if "cell_coef_" in state or "dual_coef_" in state:
             self._factors = self._build_factors()
 
     @abstractmethod
@@ -301,7 +302,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _scores(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of examples, given the rows that weights multiply."""
         with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
-            scores = scores_of(rows, self._weights, self.intercept_)
+            scores = scores_of(rows, self._weights, self.cell_intercept_)
         if not np.isfinite(scores).all():
             raise ValueError(
                 "some scores overflow: X has values far outside those of training. "

@@ -240,7 +240,7 @@ class LinearInput(_ScaledInput):
     that are scaled first.
     """
 
-    weights_name = "coef_"
+    weights_name = "cell_coef_"
 
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
         """Check the features and scale them, to unit length if that is asked for."""

@@ -79,12 +79,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Their graphs.
     consensus_graph_ : LabelGraph
         The union of the graphs.
-    coef_ : ndarray of shape (n_features, n_consensus_cells)
-        Average weights on the consensus graph, with a linear kernel.
-    dual_coef_ : ndarray of shape (n_samples, n_consensus_cells)
-        Average dual variables on the consensus graph, with any other kernel.
-    intercept_ : ndarray of shape (n_consensus_cells,)
-        Average scores of the constant feature.
+    cell_coef_
+        The cells are those of the consensus graph. The weights are averages over the
+        members.
+    dual_coef_
+        The average over the members, on the consensus graph.
+    cell_intercept_
+        The average over the members, on the consensus graph.
+    coef_
+    intercept_
     dual_objective_ : ndarray of shape (n_estimators,)
         Dual objective of every member at its solution.
     duality_gap_ : ndarray of shape (n_estimators,)
@@ -244,8 +247,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self._weights = average_scores(
             self._factors, members, [member._weights for member in self.estimators_]
         )
-        intercepts = [member.intercept_[None] for member in self.estimators_]
-        self.intercept_ = average_scores(self._factors, members, intercepts)[0]
+        intercepts = [member.cell_intercept_[None] for member in self.estimators_]
+        self.cell_intercept_ = average_scores(self._factors, members, intercepts)[0]
 
     def _member(self, model: Model) -> MMCRFClassifier:
         """Return a member as an estimator that shares this one's training examples."""

@@ -45,14 +45,11 @@ class MMCRFClassifier(GraphClassifier):
         The output graph.
     has_node_factors_
     kernel_
-    coef_ : ndarray of shape (n_features, n_cells)
-        Weights, with a linear kernel. They belong to features that are not scaled: the
-        scores of examples are ``X @ coef_ + intercept_``. If `normalize_kernel` is
-        set, they belong to scaled rows of unit length.
-    dual_coef_ : ndarray of shape (n_samples, n_cells)
-        Dual variables A, with any other kernel.
-    intercept_ : ndarray of shape (n_cells,)
-        Scores of the constant feature.
+    cell_coef_
+    dual_coef_
+    cell_intercept_
+    coef_
+    intercept_
     X_fit_
     gamma_
     dual_objective_ : float
@@ -176,7 +173,7 @@ class MMCRFClassifier(GraphClassifier):
     def _store(self, model: Model) -> None:
         self._factors, solution = model
         self.graph_ = self._factors.graph
-        self._weights, self.intercept_ = self._input.weights_of_rows(
+        self._weights, self.cell_intercept_ = self._input.weights_of_rows(
             solution.weights, solution.intercept
         )
         self.dual_objective_ = solution.dual_objective

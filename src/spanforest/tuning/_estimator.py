@@ -118,10 +118,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         As in `sklearn.model_selection.GridSearchCV`; a data frame can be made of it.
         Training times are of one value of C after another, each beginning where the one
         before it ended.
-    estimators_, graphs_, consensus_graph_, coef_, dual_coef_, intercept_, \
-    duality_gap_, dual_objective_, n_iter_, gap_history_, gap_seconds_, classes_, \
-    label_names_, has_node_factors_, calibration_, X_fit_, n_features_in_, \
-    feature_names_in_
+    estimators_, graphs_, consensus_graph_, cell_coef_, dual_coef_, \
+    cell_intercept_, coef_, intercept_, duality_gap_, dual_objective_, n_iter_, \
+    gap_history_, gap_seconds_, classes_, label_names_, has_node_factors_, \
+    calibration_, X_fit_, n_features_in_, feature_names_in_
         Those of the final ensemble, described in `RandomGraphEnsembleClassifier`.
 
     See Also
