@@ -15,6 +15,7 @@ from spanforest.diagnostics._couplings import (
 from spanforest.diagnostics._explain import (
     Contribution,
     Explanation,
+    FeatureContribution,
     LabelExplanation,
     explain,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Couplings",
     "DiversityCurve",
     "Explanation",
+    "FeatureContribution",
     "LabelExplanation",
     "LabelMeasures",
     "Positives",
