@@ -39,10 +39,11 @@ kernel : str, ForestKernel or callable
     feature matrices. ``"auto"`` is "rbf" for tables, that is, if at most half of
     the entries of `X` are zero and there are at most 5,000 examples; otherwise it
     is "linear", which needs no matrix.
-gamma : float
+gamma : float or "scale"
     Scale of "rbf" and "poly", for features after `scaling`. By default, for "rbf",
     one over the median of the squared distances between training examples
-    (`spanforest.kernels.median_gamma`); for "poly", 1 / n_features.
+    (`spanforest.kernels.median_gamma`); for "poly", 1 / n_features. ``"scale"`` is that
+    of `sklearn.svm.SVC`: 1 / (n_features * variance of `X`).
 degree : int
     Degree of "poly".
 coef0 : float
@@ -132,6 +133,8 @@ feature_names_in_ : ndarray
     Names of the features, if `X` was a DataFrame.
 """
 
+HOME = "https://spanforest.readthedocs.io/en/latest"
+
 
 def documented(cls: Class) -> Class:
     r'''Complete the docstring of an estimator with the paragraphs of this module.
@@ -161,6 +164,10 @@ def documented(cls: Class) -> Class:
         Stop when the duality gap is at most `tol` times the dual objective.
         A small value is exact.
     '''
+    # scikit-learn's HTML representation links to the page
+    link: Any = cls
+    link._doc_link_module = "spanforest"
+    link._doc_link_template = f"{HOME}/api/spanforest.{{estimator_name}}.html"
     if cls.__doc__ is None:  # python -OO
         return cls
     doc = inspect.cleandoc(cls.__doc__)

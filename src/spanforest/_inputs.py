@@ -282,8 +282,9 @@ class LinearInput(_ScaledInput):
         """Return the parts of features, none where a feature has its centre."""
         row = self.rows(X)
         row = row.toarray()[0] if sparse.issparse(row) else row[0]
-        stays = self.scaling is None or self.normalize
-        return linear_parts(row, 0.0 if stays else self.scaling.centre, weights)
+        if self.scaling is None or self.normalize:
+            return linear_parts(row, 0.0, weights)
+        return linear_parts(row, self.scaling.centre, weights)
 
 
 class KernelInput(_ScaledInput):

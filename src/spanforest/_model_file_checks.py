@@ -46,7 +46,7 @@ _TRUSTED_NAMES = {
     "spanforest.kernels._forest": "ForestKernel LeafMap",
     "spanforest._scaling": "Rule Scaling",
     "spanforest.kernels._registry": "KernelSpec",
-    "spanforest.model_selection": "LabelCardinalityKFold",
+    "spanforest.model_selection": "IterativeLabelKFold LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
     "sklearn.model_selection._split": (
         "KFold GroupKFold StratifiedKFold RepeatedKFold ShuffleSplit "

@@ -199,7 +199,7 @@ class MMCRFClassifier(GraphClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_labels), or (n_samples,)
-            Labels, of the form and type of `y`.
+            Labels, of the form and type of `y`; a CSR array if `y` was sparse.
         """
         check_is_fitted(self)
         return self._predict_by(X, find_decoder(inference))

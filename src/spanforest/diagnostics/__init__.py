@@ -1,4 +1,4 @@
-"""Looking at fitted models: Theorem 1 in numbers, couplings of labels, explanations.
+"""Looking at fitted models: couplings, explanations, features that matter, Theorem 1.
 
 All functions take a fitted `MMCRFClassifier` or `RandomGraphEnsembleClassifier`, also
 as the last step of a scikit-learn pipeline or as the best estimator of a search.
@@ -18,6 +18,10 @@ from spanforest.diagnostics._explain import (
     FeatureContribution,
     LabelExplanation,
     explain,
+)
+from spanforest.diagnostics._feature_importance import (
+    FeatureImportance,
+    feature_importance,
 )
 from spanforest.diagnostics._measures import LabelMeasures, Positives
 from spanforest.diagnostics._models import (
@@ -40,6 +44,7 @@ __all__ = [
     "DiversityCurve",
     "Explanation",
     "FeatureContribution",
+    "FeatureImportance",
     "LabelExplanation",
     "LabelMeasures",
     "Positives",
@@ -47,6 +52,7 @@ __all__ = [
     "diversity_curve",
     "edge_couplings",
     "explain",
+    "feature_importance",
     "final_step",
     "graph_of",
     "in_training_order",

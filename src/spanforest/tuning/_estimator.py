@@ -263,11 +263,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     predict = _delegated(RandomGraphEnsembleClassifier.predict)
     predict_certified = _delegated(RandomGraphEnsembleClassifier.predict_certified)
     predict_topk = _delegated(RandomGraphEnsembleClassifier.predict_topk)
+    predict_ranking = _delegated(RandomGraphEnsembleClassifier.predict_ranking)
     staged_predict = _delegated(RandomGraphEnsembleClassifier.staged_predict)
     decision_function = _delegated(RandomGraphEnsembleClassifier.decision_function)
     score = _delegated(RandomGraphEnsembleClassifier.score)
     predict_proba = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_proba)
+    )
+    predict_log_proba = needs_probability(
+        _delegated(RandomGraphEnsembleClassifier.predict_log_proba)
     )
     predict_for = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_for)
