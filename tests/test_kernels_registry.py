@@ -238,7 +238,7 @@ def test_a_callable_that_returns_something_else_is_told_what_was_expected(
         ({"name": "rbf", "gamma": "auto"}, "gamma must be a positive .*got 'auto'"),
         ({"name": "rbf", "gamma": 0}, "gamma must be a positive number.*got 0"),
         ({"name": "rbf", "gamma": np.nan}, "gamma must be a positive number"),
-        ({"name": "poly", "gamma": "scale"}, "gamma must .*got 'scale'"),
+        ({"name": "poly", "gamma": "median"}, "gamma must .*got 'median'"),
         ({"name": "poly", "degree": 0}, "degree must be a positive integer; got 0"),
         ({"name": "poly", "degree": 2.5}, "degree must be a positive integer"),
         ({"name": "poly", "coef0": -1}, "coef0 must be a number >= 0.*got -1"),

@@ -110,8 +110,10 @@ def _decimals(largest: float) -> int:
 
 
 def _cause(one: Contribution | FeatureContribution) -> str:
-    name = one.feature if isinstance(one, FeatureContribution) else one.other
-    return "on its own" if name is None else f"{name} = {one.value}"
+    if isinstance(one, FeatureContribution):
+        value = f"{one.value:.4g}" if isinstance(one.value, float) else one.value
+        return f"{one.feature} = {value}"
+    return "on its own" if one.other is None else f"{one.other} = {one.value}"
 
 
 @dataclass(frozen=True)
