@@ -99,6 +99,23 @@ class CategoryColumns:
         ]
         return np.hstack(columns, dtype=np.float64)
 
+    def sums(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a row per column of X, of rows that belong to columns of `indicators`.
+
+        Examples
+        --------
+        >>> known = CategoryColumns.of([["red", 1], ["blue", 2]], columns=[0])
+        >>> known.sums(np.array([[1.0], [2.0], [4.0]]))
+        array([[3.],
+               [4.]])
+        """
+        sizes = {j: len(names) for j, names in self.categories.items()}
+        n_columns = len(rows) - sum(sizes.values()) + len(sizes)
+        widths = [sizes.get(j, 1) for j in range(n_columns)]
+        stops = np.cumsum(widths)
+        pairs = zip(stops - widths, stops, strict=True)
+        return np.array([rows[start:stop].sum(axis=0) for start, stop in pairs])
+
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape") and not sparse.issparse(X)
