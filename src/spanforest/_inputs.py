@@ -301,8 +301,9 @@ class LinearInput(_ScaledInput):
         """Return the parts of features, none where a feature has its centre."""
         row = self.rows(X)
         row = row.toarray()[0] if sparse.issparse(row) else row[0]
-        is_centred = self.scaling is not None and not self.normalize
-        centre = self.scaling.centre if is_centred else 0.0
+        centre: Any = 0.0
+        if self.scaling is not None and not self.normalize:
+            centre = self.scaling.centre
         parts = linear_parts(row, centre, weights)
         return parts if self.columns is None else self.columns.sums(parts)
 
