@@ -108,7 +108,8 @@ def test_a_time_limit_is_kept(clock, limit):
     outcome, entrants = held(FakeSearch(SCORES, clock), limit=limit)
     assert clock[0] <= limit
     names = [one.name for one in entrants]
-    assert outcome.untried == names[limit:]
+    # the next kernel might take one and a half times as long as the others
+    assert outcome.untried == names[max(limit - 1, 1) :]
     assert outcome.leader.table.best(outcome.n_folds) > -np.inf
 
 

@@ -19,6 +19,7 @@ from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 from spanforest.tuning._cross_validation import Search, Table
 
+UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
 Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, TrainingSet]]
 
 
@@ -82,8 +83,8 @@ def compete(
         scored: list[Entrant] = []
         for entrant in going:
             expected = max((one.seconds for one in scored), default=0.0)
-            final = _final_seconds(search, scored, n_after)
-            if not number and scored and not deadline.allows(expected + final):
+            expected += _final_seconds(search, scored, n_after)
+            if not number and scored and not deadline.allows(UNKNOWN * expected):
                 untried.append(entrant.name)
                 continue
             _score(search, entrant, places, reader)
@@ -122,18 +123,18 @@ def _keep_only(kept: list[Entrant], entrants: list[Entrant]) -> None:
 def _final_seconds(search: Search, entrants: list[Entrant], n_folds: int) -> float:
     """Return how long the final ensemble will take to train, as far as is known.
 
-    Training with C takes as long as the path of the search up to C. A matrix has a row
-    and a column for every example. A forest has more trees than in the search.
+    A member takes as long as one of the search, but for the number of examples: a
+    matrix has a row and a column for each. A forest has more trees than in the search.
     """
     if not entrants:
         return 0.0
     one = _best(entrants, n_folds)[0]
     c, loss, _ = np.unravel_index(one.table.means(n_folds).argmax(), search.shape)
-    path = one.table.fit_seconds[: c + 1, loss, 0, 0].sum()
+    of_search = one.table.fit_seconds[c, loss, 0, 0]
     n_jobs = effective_n_jobs(search.workers.n_jobs)
     growth = search.n_samples / len(search.folds[0][0])
     members = search.n_estimators / len(search.plan.draws)
-    seconds = path * members * growth / n_jobs
+    seconds = of_search * members * growth / n_jobs
     if one.params["kernel"] == "linear":
         return seconds
     grown = one.seconds if isinstance(one.params["kernel"], ForestKernel) else 0.0
