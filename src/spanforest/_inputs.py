@@ -8,6 +8,7 @@ into folds. Its `rows` turns new examples into what a model's weights are multip
 
 A kernel that is itself fitted to the examples and their labels is one more kind, in
 `_forest_input`: the basis that its `fit` returns fits the kernel again in every fold.
+Several kernels together are kinds of their own, in `_several_inputs`.
 """
 
 from __future__ import annotations
@@ -93,6 +94,10 @@ class KernelMatrix(NamedTuple):
     K: NDArray[np.floating]
     single: NDArray[np.float32] | None = None  # a copy of K, for products in training
 
+    def matrix(self) -> NDArray[np.floating]:
+        """Return the kernel matrix."""
+        return self.K
+
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
         return KernelForm(self.K, coordinates, fit_intercept, self.single)
@@ -133,13 +138,19 @@ class Resources(NamedTuple):
 
     random_state: Any = None
     n_jobs: int | None = None  # threads; they change no result
+    place: tuple[int, ...] = ()  # in lists and sums: each forest has seeds of its own
+
+    def at(self, number: int) -> Resources:
+        """Return the resources of one of several kernels."""
+        return self._replace(place=(*self.place, number))
 
 
 class Input(ABC):
     """A kind of input, with the kernel's parameters and what it learned in `fit`."""
 
     is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
-    accepts_nan: ClassVar[bool] = False
+    n_kernels: int = 1  # more only if members of an ensemble differ in kernel
+    accepts_nan: bool = False
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
     rule: Rule | None = None  # of the scaling
     scaling: Scaling | None = None  # None: the features stay as they are
@@ -208,6 +219,15 @@ class Input(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Turn weights learned on the basis into those that multiply `rows`."""
         return weights, intercept
+
+    @property
+    def singles(self) -> list[Input]:
+        """The inputs of the single kernels inside; here itself."""
+        return [self]
+
+    def of_member(self, t: int) -> Input:
+        """Return the input of member t of an ensemble; here all share this one."""
+        return self
 
 
 class _ScaledInput(Input):

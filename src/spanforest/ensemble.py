@@ -11,8 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
+from spanforest._input_kinds import several_inputs
+from spanforest._inputs import Input, Resources
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
+from spanforest._several_inputs import of_member
 from spanforest._training import (
     Draw,
     Model,
@@ -35,6 +38,8 @@ from spanforest.factors import (
     consensus_factors,
     running_sums,
 )
+from spanforest.kernels._registry import kernel_specs
+from spanforest.kernels._sum import check_kernels
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["RandomGraphEnsembleClassifier"]
@@ -209,16 +214,28 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         n_estimators = check_count("n_estimators", self.n_estimators)
         check_option("aggregation", self.aggregation, AGGREGATIONS)
         graphs = member_graphs(self.graph, n_estimators)
+        check_member_kernels(self.kernel, n_estimators)
         root = seed_sequence(self.random_state)
         seeds = root.spawn(n_estimators)
         (calibration_seed,) = root.spawn(1)
         return Plan(self._settings(), list(map(Draw, graphs, seeds)), calibration_seed)
 
+    def _new_input(self, resources: Resources) -> Input:
+        """Return the input of the kernel, or of all kernels, not yet fitted."""
+        if not isinstance(self.kernel, list | tuple):
+            return super()._new_input(resources)
+        params = self.gamma, self.degree, self.coef0, self.kernel_params
+        specs = kernel_specs(self.kernel, *params)
+        return several_inputs(specs, self.normalize_kernel, resources)
+
     def _learn(self, data: TrainingSet, plan: Plan) -> list[Model]:
         """Train all members, keep them, and calibrate if that is asked for."""
         workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
-        calls = [(prepared, draw, plan.settings) for draw in plan.draws]
+        calls = [
+            (prepared.of_member(t), draw, plan.settings)
+            for t, draw in enumerate(plan.draws)
+        ]
         models = workers.run(train_member, calls, "members")
         self._store(models)
         if self.probability:
@@ -234,7 +251,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _store(self, models: list[Model]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
-        self.estimators_ = [self._member(model) for model in models]
+        self.estimators_ = [self._member(t, model) for t, model in enumerate(models)]
         self.graphs_ = [model.factors.graph for model in models]
         solutions = [model.solution for model in models]
         self.duality_gap_ = np.array([solution.gap for solution in solutions])
@@ -245,15 +262,32 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         members = self._member_factors
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
-        self._weights = average_scores(
-            self._factors, members, [member._weights for member in self.estimators_]
-        )
+        self._weights = self._averaged_weights()
         intercepts = [member.intercept_[None] for member in self.estimators_]
         self.intercept_ = average_scores(self._factors, members, intercepts)[0]
 
-    def _member(self, model: Model) -> MMCRFClassifier:
-        """Return a member as an estimator that shares this one's training examples."""
+    def _averaged_weights(self) -> NDArray[np.float64]:
+        """Return the members' average weights, those of each kernel below the last.
+
+        A member has zeros where others have the weights of their kernels.
+        """
+        members, n_kernels = self._member_factors, self._input.n_kernels
+        weights = [member._weights for member in self.estimators_]
+        blocks = []
+        for r in range(n_kernels):
+            alike = slice(r, None, n_kernels)  # the members with kernel r
+            block = average_scores(self._factors, members[alike], weights[alike])
+            block *= len(members[alike]) / len(members)
+            blocks.append(block)
+        return blocks[0] if n_kernels == 1 else np.concatenate(blocks)
+
+    def _member(self, t: int, model: Model) -> MMCRFClassifier:
+        """Return member t as an estimator that shares this one's training examples."""
         params = self.get_params(deep=False)
+        if isinstance(self.kernel, list | tuple):
+            params["kernel"] = self.kernel[t % len(self.kernel)]
+            own = self._input.of_member(t).spec.kernel_params
+            params["kernel_params"] = own or None  # they are meant for callables
         for name in ("n_estimators", "aggregation", "n_jobs"):
             del params[name]
         params["probability"] = False  # a member has no calibration of its own
@@ -261,6 +295,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         for name in DATA_ATTRIBUTES:
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
+        member._use_input(self._input.of_member(t))
         member._store(model)
         return member
 
@@ -271,11 +306,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _member_factors(self) -> list[FactorGraph]:
         return [member._factors for member in self.estimators_]
 
+    def _member_scores(self, rows: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield the scores of each member, given the rows of the ensemble."""
+        for t, member in enumerate(self.estimators_):
+            yield member._scores(of_member(rows, t))
+
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
         if self._calibrated_aggregation == "mam":
             return self._margins(rows)
-        scores = (member._scores(rows) for member in self.estimators_)
-        return average_margins(self._member_factors, scores)
+        return average_margins(self._member_factors, self._member_scores(rows))
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"
@@ -361,8 +400,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _ballots(self, rows: Any) -> Iterator[Ballot]:
         """Yield the votes and margins of the first 1, 2, ... members."""
-        scores = (member._scores(rows) for member in self.estimators_)
-        return count_ballots(self._member_factors, scores)
+        return count_ballots(self._member_factors, self._member_scores(rows))
 
     def _ballot(self, rows: Any) -> Ballot:
         *_, ballot = self._ballots(rows)
@@ -371,7 +409,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _staged_mam(self, rows: Any) -> Iterator[NDArray[np.intp]]:
         """Yield the codes MAM predicts with the first 1, 2, ... members."""
         members, union = self._member_factors, self._factors
-        scores = (member._scores(rows) for member in self.estimators_)
+        scores = self._member_scores(rows)
         for t, total in enumerate(running_sums(union, members, scores), start=1):
             so_far = consensus_factors(members[:t])
             means = total[:, union.places_of(so_far)] / t
@@ -413,6 +451,19 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
             f"n_estimators={n_estimators}. Set n_estimators={len(graph)}."
         )
     return list(graph)
+
+
+def check_member_kernels(kernel: Any, n_estimators: int) -> None:
+    """Refuse a list that cannot be the kernels of this many members."""
+    if not isinstance(kernel, list | tuple):
+        return
+    check_kernels(kernel, "kernel")
+    if len(kernel) > n_estimators:
+        raise ValueError(
+            "every kernel needs a member; got "
+            f"{len(kernel)} kernels for n_estimators={n_estimators}. Set "
+            f"n_estimators={len(kernel)} or more."
+        )
 
 
 def _is_one_graph(graph: list | tuple) -> bool:

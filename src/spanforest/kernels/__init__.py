@@ -15,6 +15,7 @@ from spanforest.kernels._registry import (
     KernelSpec,
     Scale,
 )
+from spanforest.kernels._sum import SumKernel
 
 __all__ = [
     "KERNELS",
@@ -23,6 +24,7 @@ __all__ = [
     "Kernel",
     "KernelSpec",
     "Scale",
+    "SumKernel",
     "check_kernel_matrix",
     "median_gamma",
     "tanimoto_kernel",
