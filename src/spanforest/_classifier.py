@@ -244,8 +244,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         except ValueError as error:
             if accepts_nan or "contains NaN" not in str(error):
                 raise
+            kernels = [g.spec.name for g in self._input.singles if not g.accepts_nan]
             raise ValueError(
-                f"Input X contains NaN, and the kernel {self.kernel!r} needs a number "
+                f"Input X contains NaN, and the kernel {kernels[0]!r} needs a number "
                 'for every feature. Choose kernel="forest", which accepts NaN, or fill '
                 "the gaps first, for example with sklearn.impute.SimpleImputer."
             ) from None

@@ -149,7 +149,6 @@ class Input(ABC):
     """A kind of input, with the kernel's parameters and what it learned in `fit`."""
 
     is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
-    n_kernels: int = 1  # more only if members of an ensemble differ in kernel
     accepts_nan: bool = False
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
     rule: Rule | None = None  # of the scaling
@@ -219,6 +218,11 @@ class Input(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Turn weights learned on the basis into those that multiply `rows`."""
         return weights, intercept
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernels that the members of an ensemble take in turn."""
+        return 1
 
     @property
     def singles(self) -> list[Input]:

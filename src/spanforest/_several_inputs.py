@@ -153,9 +153,10 @@ class SeveralInputs(_Composed):
 
     weights_name = "_stacked_weights"
 
-    def __init__(self, inputs: Sequence[Input]) -> None:
-        super().__init__(inputs)
-        self.n_kernels = len(self.inputs)
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernels that the members of an ensemble take in turn."""
+        return len(self.inputs)
 
     def fit(
         self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None

@@ -423,7 +423,7 @@ def try_kernel(
 ) -> Trial:
     """Let an ensemble read the training set, and score its candidates on the folds."""
     data = ensemble._begin_fit(X, y, sample_weight)
-    what = str(ensemble.kernel)
+    what = " ".join(str(ensemble.kernel).split())  # on one line
     if ensemble.gamma is not None:
         what += f", gamma {ensemble.gamma:.3g}"
     return Trial(search.run(data, what), ensemble, data)
