@@ -244,7 +244,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         except ValueError as error:
             if accepts_nan or "contains NaN" not in str(error):
                 raise
-            kernels = [g.spec.name for g in self._input.singles if not g.accepts_nan]
+            inside = self._input.singles
+            kernels = [given.spec.name for given in inside if not given.accepts_nan]
             raise ValueError(
                 f"Input X contains NaN, and the kernel {kernels[0]!r} needs a number "
                 'for every feature. Choose kernel="forest", which accepts NaN, or fill '

@@ -1,8 +1,8 @@
 """Kinds of input with several kernels: one per member in turn, or their sum.
 
-With `SeveralInputs`, member t of an ensemble has kernel t mod R. Rows of new examples
-are the rows of the R kernels side by side. The weights of the ensemble are the weights
-of the kernels, one below the other. So the ensemble's scores still are
+With `SeveralInputs`, members of an ensemble take the kernels in turn. Rows of new
+examples are the rows of all kernels side by side. The weights of the ensemble are the
+weights of the kernels, one below the other. So the ensemble's scores still are
 
     scores = rows @ weights + intercept.
 
@@ -39,8 +39,10 @@ class SideBySide(NamedTuple):
     def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         ends = np.cumsum([block.shape[1] for block in self.blocks])
         parts = np.split(weights, ends[:-1])
-        products = (b @ part for b, part in zip(self.blocks, parts, strict=True))
-        return sum(products, start=np.zeros((self.shape[0], weights.shape[1])))
+        scores = np.zeros((self.shape[0], weights.shape[1]))
+        for block, part in zip(self.blocks, parts, strict=True):
+            scores += block @ part
+        return scores
 
 
 class SeveralBases(NamedTuple):
@@ -103,7 +105,7 @@ class _Composed(Input):
         """Return whether columns of X hold categories; all kernels must take them."""
         forests = [given for given in self.singles if isinstance(given, ForestInput)]
         if reset and len(forests) == len(self.singles):
-            told = [c for given in forests for c in given.kernel.categories or ()]
+            told = [name for one in forests for name in one.kernel.categories or ()]
             self._keep_columns(CategoryColumns.of(X, told))
         return self.columns is not None
 
@@ -216,7 +218,7 @@ class SumInput(_Composed):
         """
         bases = self._fit_each(X, Y, sample_weight)
         diagonals = (basis.matrix().diagonal() for basis in bases)
-        sizes = [float(np.average(d, weights=sample_weight)) for d in diagonals]
+        sizes = [float(np.average(own, weights=sample_weight)) for own in diagonals]
         kernel: Any = self.spec.name
         shares = zip(kernel.shares, sizes, strict=True)
         self.factors = tuple(share / (size or 1.0) for share, size in shares)
@@ -251,7 +253,8 @@ def sum_of(bases: Sequence[Any], factors: Sequence[float]) -> Basis:
 
 
 def _total(parts: Sequence[tuple[Any, float]]) -> NDArray[np.floating]:
-    return weighted_sum((basis.matrix() for basis, _ in parts), [f for _, f in parts])
+    bases, factors = zip(*parts, strict=True)
+    return weighted_sum((basis.matrix() for basis in bases), factors)
 
 
 def weighted_sum(matrices: Any, factors: Sequence[float]) -> NDArray[np.floating]:

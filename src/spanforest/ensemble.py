@@ -71,10 +71,14 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     graph : str, graph, list of graphs or callable, default="random_tree"
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
-    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
-    fit_intercept, max_iter
+    kernel : str, ForestKernel, SumKernel, callable or list of these, default="auto"
         As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
-        so is the forest of a forest kernel.
+        so is the forest of a forest kernel. A list has several kernels, such as
+        ``["rbf", "forest"]``, which the members take in turn: member t has kernel
+        ``kernel[t % len(kernel)]``. "auto" and "precomputed" can only stand alone.
+    gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
+    fit_intercept, max_iter
+        As in `MMCRFClassifier`, the same for all kernels that have them.
     tol : float, default=0.05
         As in `MMCRFClassifier`; a smaller gap of the members changes few predictions.
     missing_label : number or str, optional
@@ -114,8 +118,12 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
-    n_features_in_, feature_names_in_
+    kernel_, gamma_
+        As in `MMCRFClassifier`; with a list of kernels, lists with an entry per kernel.
+        Weights then stand on the members: `estimators_` have `coef_` or `dual_coef_`,
+        and the ensemble has neither.
+    classes_, label_names_, has_node_factors_, X_fit_, n_features_in_, \
+    feature_names_in_
         As in `MMCRFClassifier`.
 
     See Also
@@ -274,8 +282,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         members, n_kernels = self._member_factors, self._input.n_kernels
         weights = [member._weights for member in self.estimators_]
         blocks = []
-        for r in range(n_kernels):
-            alike = slice(r, None, n_kernels)  # the members with kernel r
+        for number in range(n_kernels):
+            alike = slice(number, None, n_kernels)  # the members with this kernel
             block = average_scores(self._factors, members[alike], weights[alike])
             block *= len(members[alike]) / len(members)
             blocks.append(block)

@@ -40,11 +40,11 @@ class MMCRFClassifier(GraphClassifier):
         ``"independent"`` (no edges); or a list of label pairs, an adjacency matrix, a
         networkx graph, a `spanforest.graphs.LabelGraph`; or a function of
         ``(n_labels, rng)`` that returns one. Graphs with cycles are allowed.
-    kernel : str, ForestKernel or callable, default="auto"
+    kernel : str, ForestKernel, SumKernel or callable, default="auto"
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``, ``"forest"``
         (learned from the labels too; accepts NaN and categories: see
-        `spanforest.kernels.ForestKernel`), ``"precomputed"``, or a function of two
-        feature matrices. ``"auto"`` is "rbf" for tables, that is, if at most half of
+        `spanforest.kernels.ForestKernel`), ``"precomputed"``, a function of two feature
+        matrices, or a sum of kernels (`spanforest.kernels.SumKernel`). ``"auto"`` is "rbf" for tables, that is, if at most half of
         the entries of `X` are zero and there are at most 5,000 examples; otherwise it
         is "linear", which needs no matrix.
     gamma : float, optional
@@ -110,7 +110,7 @@ class MMCRFClassifier(GraphClassifier):
     has_node_factors_ : bool
         Whether every label has a factor of its own beside its edges: only if some
         labels were missing in `y`.
-    kernel_ : str or callable
+    kernel_ : str, ForestKernel, SumKernel or callable
         The kernel; what ``"auto"`` chose.
     coef_ : ndarray of shape (n_features, n_cells)
         Weights, with a linear kernel. They belong to features that are not scaled: the
@@ -124,7 +124,8 @@ class MMCRFClassifier(GraphClassifier):
         The training examples, not scaled, with a kernel that is neither linear nor
         precomputed nor a forest.
     gamma_ : float or None
-        The scale that the kernel has; None if it has none.
+        The scale that the kernel has; None if it has none. For a sum, a list with an
+        entry per kernel.
     dual_objective_ : float
         Dual objective at the solution.
     duality_gap_ : float

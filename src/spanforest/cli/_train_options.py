@@ -78,9 +78,10 @@ def _known_kernels(text: str | None) -> str | None:
     names = chain.from_iterable(kernel_names(text))
     unknown = [name for name in names if name not in {*KernelName}]
     if unknown:
+        known = ", ".join(repr(str(name)) for name in KernelName)
         raise typer.BadParameter(
-            f"expected one of {', '.join(KernelName)}, several of them with commas, or "
-            f"a sum of them with +; got {unknown[0]!r}."
+            f"{unknown[0]!r} is not one of {known}. Separate several kernels by "
+            "commas, or add them up with +."
         )
     return text
 

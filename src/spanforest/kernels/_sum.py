@@ -12,10 +12,10 @@ from spanforest._parameters import check_number
 class SumKernel(BaseEstimator):
     """Sum of several kernels, each of the same average size.
 
-    Let d_r be the mean of k_r(x, x) over the training examples, and w_r the weights,
+    Let d_s be the mean of k_s(x, x) over the training examples, and w_s the weights,
     divided by their sum. Then
 
-        k(x, y) = Σ_r w_r k_r(x, y) / d_r.
+        k(x, y) = Σ_s w_s k_s(x, y) / d_s.
 
     So the mean of k(x, x) is 1, and good values of C do not depend on the kernels. A
     forest is grown anew wherever examples are held out, as if it were the only kernel.
@@ -137,4 +137,4 @@ def check_kernels(kernels: Any, name: str) -> None:
 
 def _comparable(kernel: SumKernel) -> list[Any]:
     params = (kernel.kernels, kernel.weights)
-    return [list(p) if isinstance(p, list | tuple) else p for p in params]
+    return [list(one) if isinstance(one, list | tuple) else one for one in params]

@@ -322,7 +322,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         for kernel in kernels:
             check_member_kernels(kernel, n_estimators)
         # of all kernels, those with a scale need the examples here
-        scaled = [k for k in kernels if not is_list(k) and KernelSpec(k).has_gamma]
+        scaled = [
+            kernel
+            for kernel in kernels
+            if not is_list(kernel) and KernelSpec(kernel).has_gamma
+        ]
         if self.gammas is not None and not scaled:
             raise ValueError(
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
