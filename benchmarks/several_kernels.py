@@ -90,7 +90,7 @@ class Inner:
 
     def best(self, candidates):
         """Return the best pair of a kernel and a C, and its score."""
-        tried = [(self.score(k, C), k, C) for k in candidates for C in CS]
+        tried = [(self.score(kernel, C), kernel, C) for kernel in candidates for C in CS]
         score, kernel, C = max(tried, key=lambda one: one[0])
         return kernel, C, score
 
@@ -171,12 +171,15 @@ def main():
     titles = list(results[0])
     values = np.array([[one[title] for title in titles] for one in results])
     ranks = rankdata(-values, axis=1).mean(axis=0)  # (strategy, measure)
-    columns = np.concatenate([values, ranks[None]])
+    values = values.round(1)  # so that the last column follows from the others
+    shortfall = (values.max(axis=1, keepdims=True) - values).max(axis=0)
+    columns = np.stack([*values, ranks, shortfall])
     rows = [
-        [title, *(" / ".join(f"{v:.1f}" for v in column[k]) for column in columns)]
-        for k, title in enumerate(titles)
+        [title, *(" / ".join(f"{v:.1f}" for v in column[s]) for column in columns)]
+        for s, title in enumerate(titles)
     ]
-    common.print_table(["kernels", *names, "average rank"], rows)
+    heads = ["kernels", *names, "average rank", "largest shortfall"]
+    common.print_table(heads, rows)
 
 
 if __name__ == "__main__":

@@ -44,9 +44,10 @@ class MMCRFClassifier(GraphClassifier):
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``, ``"forest"``
         (learned from the labels too; accepts NaN and categories: see
         `spanforest.kernels.ForestKernel`), ``"precomputed"``, a function of two feature
-        matrices, or a sum of kernels (`spanforest.kernels.SumKernel`). ``"auto"`` is "rbf" for tables, that is, if at most half of
-        the entries of `X` are zero and there are at most 5,000 examples; otherwise it
-        is "linear", which needs no matrix.
+        matrices, or a sum of kernels (`spanforest.kernels.SumKernel`). ``"auto"`` is
+        "rbf" for tables, that is, if at most half of the entries of `X` are zero and
+        there are at most 5,000 examples; otherwise it is "linear", which needs no
+        matrix.
     gamma : float, optional
         Scale of "rbf" and "poly", for features after `scaling`. By default, for "rbf",
         one over the median of the squared distances between training examples
