@@ -90,9 +90,10 @@ class Inner:
 
     def best(self, candidates):
         """Return the best pair of a kernel and a C, and its score."""
-        tried = [(self.score(kernel, C), kernel, C) for kernel in candidates for C in CS]
-        score, kernel, C = max(tried, key=lambda one: one[0])
-        return kernel, C, score
+        pairs = [(kernel, C) for kernel in candidates for C in CS]
+        scores = [self.score(kernel, C) for kernel, C in pairs]
+        best = int(np.argmax(scores))
+        return *pairs[best], scores[best]
 
     def greedy(self):
         """Return the list that adding the best kernel again and again leads to.
