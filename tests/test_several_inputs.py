@@ -367,13 +367,38 @@ COLOURS = np.random.default_rng(3).choice(["red", "green", "blue"], 60)
 COLOURED = np.column_stack([COLOURS == "red", NUMBERS[:, 0] > 0]).astype(int)
 
 
-@pytest.mark.parametrize("case", FORESTS)
-def test_columns_of_categories_are_read_once_for_all_forests(case):
+def coloured_frame():
     frame = pd.DataFrame(NUMBERS, columns=list("abcd"))
     frame["colour"] = pd.Categorical(COLOURS)
-    fitted = ensemble(FORESTS[case], C=10).fit(frame, names(COLOURED))
+    return frame
+
+
+@pytest.mark.parametrize("case", FORESTS)
+@pytest.mark.parametrize("kernels", [FORESTS, SEVERAL])
+def test_columns_of_categories_are_read_once_for_all_kernels(case, kernels):
+    frame = coloured_frame()
+    fitted = ensemble(kernels[case], C=10).fit(frame, names(COLOURED))
     assert fitted.score(frame, names(COLOURED)) > 0.9
+    assert fitted.n_features_in_ == 5
     assert all(len(m.predict(frame)) == 60 for m in fitted.estimators_)
+
+
+def test_beside_other_kernels_forests_see_a_column_per_category():
+    frame = coloured_frame()
+    mixed = ensemble([TREES, "linear"]).fit(frame, names(COLOURED))
+    X = np.column_stack([NUMBERS, *(c == COLOURS for c in np.unique(COLOURS))])
+    by_hand = ensemble([TREES, "linear"]).fit(X, COLOURED)
+    assert_array_equal(mixed._weights, by_hand._weights)
+    assert_array_equal(mixed.predict(frame), by_hand.predict(X))
+
+
+@pytest.mark.parametrize("kernel", ["auto", "linear", "rbf"])
+def test_a_single_kernel_sees_a_column_per_category(kernel):
+    frame = coloured_frame()
+    fitted = ensemble(kernel).fit(frame, names(COLOURED))
+    X = np.column_stack([NUMBERS, *(c == COLOURS for c in np.unique(COLOURS))])
+    by_hand = ensemble(kernel).fit(X, COLOURED)
+    assert_array_equal(fitted.predict(frame), by_hand.predict(X))
 
 
 def test_any_forest_of_a_list_may_name_the_columns_of_categories():

@@ -272,7 +272,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             X = self._input.select(X, rows)
         if is_auto(self.kernel):
             spec = replace(self._kernel_spec, name=kernel_for(X))
+            columns = self._input.columns
             self._input = input_for(spec, self.normalize_kernel)
+            self._input.columns = columns
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names

@@ -194,7 +194,7 @@ class ForestInput(Input):
     """Features that are compared by a forest, which is fitted to the labels too."""
 
     accepts_nan = True
-    columns: CategoryColumns | None = None
+    has_indicators: bool = False  # beside kernels that need them in place of categories
     leaf_map: LeafMap
     members: Any
 
@@ -214,6 +214,8 @@ class ForestInput(Input):
         """Return the user's X with numbers in place of categories."""
         if self.columns is None:
             raise ValueError("X has no columns of categories.")
+        if self.has_indicators:
+            return self.columns.indicators(X)
         return self.columns.numbers(X)
 
     def fit(

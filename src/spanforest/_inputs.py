@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._category_columns import CategoryColumns
 from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
@@ -153,6 +154,7 @@ class Input(ABC):
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
     rule: Rule | None = None  # of the scaling
     scaling: Scaling | None = None  # None: the features stay as they are
+    columns: CategoryColumns | None = None  # of categories, if X has any
 
     def __init__(
         self, spec: KernelSpec, normalize: bool, resources: Resources | None = None
@@ -235,7 +237,17 @@ class Input(ABC):
 
 
 class _ScaledInput(Input):
-    """A kind of input whose features are scaled."""
+    """A kind of input whose features are scaled; categories become indicators."""
+
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories; `reset` learns them."""
+        if reset:
+            self.columns = CategoryColumns.of(X, None)
+        return self.columns is not None
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with indicators in place of categories."""
+        return X if self.columns is None else self.columns.indicators(X)
 
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None
@@ -333,11 +345,11 @@ class PrecomputedInput(Input):
     """A kernel matrix that is given in place of features."""
 
     is_pairwise = True
-    columns: Indices | None = None  # the training examples that count; None if all do
+    counted: Indices | None = None  # the training examples that count; None if all do
 
     def select(self, X: Any, rows: Indices) -> Any:
         """Return the kernel values of the training examples that count."""
-        self.columns = rows
+        self.counted = rows
         return X[np.ix_(rows, rows)]
 
     def fit(
@@ -359,7 +371,7 @@ class PrecomputedInput(Input):
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the kernel values with the training examples that count."""
         K = self.spec.matrix(X)
-        return K if self.columns is None else K[:, self.columns]
+        return K if self.counted is None else K[:, self.counted]
 
 
 def check_size(X: Any) -> None:

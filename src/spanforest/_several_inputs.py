@@ -90,8 +90,6 @@ def of_member(shared: Any, t: int) -> Any:
 class _Composed(Input):
     """A kind of input that is made of others."""
 
-    columns: CategoryColumns | None = None
-
     def __init__(self, inputs: Sequence[Input]) -> None:
         self.inputs = list(inputs)
         self.accepts_nan = all(given.accepts_nan for given in inputs)
@@ -102,26 +100,29 @@ class _Composed(Input):
         return [single for given in self.inputs for single in given.singles]
 
     def has_categories(self, X: Any, *, reset: bool) -> bool:
-        """Return whether columns of X hold categories; all kernels must take them."""
-        forests = [given for given in self.singles if isinstance(given, ForestInput)]
-        if reset and len(forests) == len(self.singles):
+        """Return whether columns of X hold categories; `reset` learns them."""
+        if reset:
+            singles = self.singles
+            forests = [given for given in singles if isinstance(given, ForestInput)]
             told = [name for one in forests for name in one.kernel.categories or ()]
+            for given in forests:
+                given.has_indicators = len(forests) < len(singles)
             self._keep_columns(CategoryColumns.of(X, told))
         return self.columns is not None
 
     def _keep_columns(self, columns: CategoryColumns | None) -> None:
         self.columns = columns
         for given in self.inputs:  # members read X by themselves
-            if isinstance(given, ForestInput):
-                given.columns = columns
-            elif isinstance(given, _Composed):
+            if isinstance(given, _Composed):
                 given._keep_columns(columns)
+            given.columns = columns
 
     def numbers(self, X: Any) -> NDArray[np.float64]:
-        """Return the user's X with numbers in place of categories."""
-        if self.columns is None:
-            raise ValueError("X has no columns of categories.")
-        return self.columns.numbers(X)
+        """Return the user's X with numbers in place of categories.
+
+        All kernels see the same numbers: indicators, unless all are forests.
+        """
+        return self.inputs[0].numbers(X)
 
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None

@@ -30,9 +30,10 @@ class SumKernel(BaseEstimator):
 
     Notes
     -----
-    Features are scaled for each kernel as if it were the only one. Missing values and
-    columns of categories are accepted if all kernels accept them. A matrix is made for
-    any number of examples, also for "linear" and forests, which alone need none.
+    Features are scaled for each kernel as if it were the only one. Missing values are
+    accepted if all kernels accept them. Columns of categories become indicators unless
+    all kernels are forests. A matrix is made for any number of examples, also for
+    "linear" and forests, which alone need none.
 
     With ``normalize_kernel=True`` each of the kernels is normalised.
 
