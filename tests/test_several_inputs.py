@@ -424,7 +424,7 @@ def test_kernels_and_gammas_are_lists_and_weights_stand_on_the_members(three):
     assert three.kernel_ == THREE
     assert three.gamma_ == [None, three.estimators_[1].gamma_, None]
     assert_array_equal(three.X_fit_, NUMBERS)
-    assert not {"coef_", "dual_coef_"} & vars(three).keys()
+    assert not {"cell_coef_", "dual_coef_"} & vars(three).keys()
     assert three.estimators_[0].dual_coef_.shape[0] == 60
     assert "X_fit_" not in vars(three.estimators_[2])
 
@@ -464,10 +464,47 @@ def test_predictions_are_explained_and_couplings_measured(several):
     assert [one.value for one in explanation.labels] == fitted.predict(X_new[:1])[
         0
     ].tolist()
+    assert explanation.labels[0].features is None  # no part of rbf has a feature
     couplings = edge_couplings(fitted, NUMBERS)
     assert_allclose(training_couplings(fitted).strength, couplings.strength)
     terms = reconstruction_gap(fitted, NUMBERS, LABELS)
     assert terms.gap == pytest.approx(terms.variance)
+
+
+@pytest.mark.parametrize(
+    "kernel", [[TREES, "linear"], SumKernel([TREES, TREES]), [SumKernel([TREES])]]
+)
+def test_margins_are_divided_among_features_where_every_kernel_can(kernel):
+    frame = coloured_frame()
+    model = ensemble(kernel).fit(frame, names(COLOURED))
+    for label in explain(model, frame[:1]).labels:
+        assert [one.feature for one in label.features].count("colour") == 1
+        total = sum(one.difference for one in label.features) + label.constant
+        assert total == pytest.approx(label.margin)
+    if isinstance(kernel, list) and len(kernel) > 1:
+        scores = model._scores(model._input.rows(model._read_new_examples(frame)))
+        weights, X = model._weights, model._read_new_examples(frame[:1])
+        parts = model._input.feature_parts(X, weights).sum(axis=0)
+        linear = model._input.inputs[1]
+        shift = linear.scaling.centre @ weights[60:]
+        forest = model._input.inputs[0].rows(model._read_new_examples(frame))
+        mean = (forest @ weights[:60]).mean(axis=0)
+        expected = scores[0] - model.cell_intercept_ - shift - mean
+        assert_allclose(parts, expected, atol=1e-9)
+
+
+def test_a_warm_start_goes_on_with_the_kernels_in_turn():
+    def function(A, B):
+        return linear_kernel(A, B)
+
+    kernels = [TREES, "rbf", SumKernel([function, "linear"])]
+    model = ensemble(kernels, 3, warm_start=True).fit(NUMBERS, LABELS)
+    grown = model.set_params(n_estimators=5).fit(NUMBERS, LABELS)
+    at_once = ensemble(kernels, 5).fit(NUMBERS, LABELS)
+    assert_array_equal(grown._weights, at_once._weights)
+    model.set_params(kernel=[*kernels[:2], SumKernel([function, "rbf"])])
+    with pytest.raises(ValueError, match="warm_start"):
+        model.set_params(n_estimators=6).fit(NUMBERS, LABELS)
 
 
 # --- bad input ------------------------------------------------------------------------

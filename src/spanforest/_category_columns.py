@@ -99,6 +99,22 @@ class CategoryColumns:
         ]
         return np.hstack(columns, dtype=np.float64)
 
+    def summed(self, parts: NDArray[np.float64], n_features: int) -> Any:
+        """Return a row per feature of X, given a row per indicator or per number.
+
+        Examples
+        --------
+        >>> known = CategoryColumns.of([["red", 1], ["blue", 2]], columns=[0])
+        >>> known.summed(np.array([[1.0], [2.0], [5.0]]), n_features=2).tolist()
+        [[3.0], [5.0]]
+        """
+        if len(parts) == n_features:
+            return parts
+        sizes = [len(self.categories.get(j, [j])) for j in range(n_features)]
+        total = np.zeros((n_features, *parts.shape[1:]))
+        np.add.at(total, np.repeat(np.arange(n_features), sizes), parts)
+        return total
+
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape") and not sparse.issparse(X)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest._category_columns import CategoryColumns
+from spanforest._feature_parts import linear_parts
 from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
@@ -235,6 +236,16 @@ class Input(ABC):
         """Return the input of member t of an ensemble; here all share this one."""
         return self
 
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the parts of features in ``rows(X) @ weights`` of one example.
+
+        The shape is (n_features, n_columns of weights). None if the kernel compares
+        whole examples, so that features have no parts of their own.
+        """
+        return None
+
 
 class _ScaledInput(Input):
     """A kind of input whose features are scaled; categories become indicators."""
@@ -276,7 +287,7 @@ class LinearInput(_ScaledInput):
     that are scaled first.
     """
 
-    weights_name = "coef_"
+    weights_name = "cell_coef_"
 
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
         """Check the features and scale them, to unit length if that is asked for."""
@@ -300,6 +311,16 @@ class LinearInput(_ScaledInput):
         if self.normalize or self.scaling is None:
             return weights, intercept
         return self.scaling.unscaled(weights, intercept)
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the parts of features, none where a feature has its centre."""
+        row = self.rows(X)
+        row = row.toarray()[0] if sparse.issparse(row) else row[0]
+        if self.scaling is None or self.normalize:
+            return linear_parts(row, 0.0, weights)
+        return linear_parts(row, self.scaling.centre, weights)
 
 
 class KernelInput(_ScaledInput):

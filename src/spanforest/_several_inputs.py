@@ -171,6 +171,16 @@ class SeveralInputs(_Composed):
         """Return the rows of all kernels, side by side."""
         return SideBySide(tuple(given.rows(X) for given in self.inputs))
 
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the parts of features, summed over the kernels; None if one has none.
+
+        Each kernel has the weights of its members.
+        """
+        ends = np.cumsum([block.shape[1] for block in self.rows(X).blocks])
+        return _summed_parts(self.inputs, X, np.split(weights, ends[:-1]))
+
     def of_member(self, t: int) -> Input:
         """Return the input of member t of an ensemble."""
         return self.inputs[t % self.n_kernels]
@@ -233,6 +243,28 @@ class SumInput(_Composed):
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the values of the sum between new and training examples."""
         return weighted_sum((given.rows(X) for given in self.inputs), self.factors)
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the parts of features, summed over the kernels; None if one has none.
+
+        All kernels have the same weights, but for their factors.
+        """
+        weights_of = [factor * weights for factor in self.factors]
+        return _summed_parts(self.inputs, X, weights_of)
+
+
+def _summed_parts(
+    inputs: Sequence[Input], X: Any, weights: Sequence[NDArray[np.float64]]
+) -> NDArray[np.float64] | None:
+    total: Any = 0.0
+    for given, own in zip(inputs, weights, strict=True):
+        parts = given.feature_parts(X, own)
+        if parts is None:
+            return None
+        total = total + parts
+    return total
 
 
 def sum_of(bases: Sequence[Any], factors: Sequence[float]) -> Basis:
