@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spanforest._compiled.decorators import compiled, inlined, internal
+from spanforest._compiled.decorators import compiled, inlined, merged
 
 
 @inlined
@@ -41,7 +41,7 @@ def expand(layout, values, cells):
         cells[corner] = -total
 
 
-@internal
+@merged
 def contract(layout, cells, values):
     """Write into `values` the coordinates of tables: the inverse of `expand`.
 
@@ -97,4 +97,4 @@ def _squared_norm(layout, values, cells):
     return total
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 45e613dc7e86f15b

@@ -11,11 +11,12 @@ habits keep the time short:
 * A routine that Python does not call is `internal`, `merged` or `inlined`.
 """
 
+import threading
 from typing import Any
 
-from numba import njit
+from numba import cfunc, config, njit, typeof, types
 
-from spanforest._compilation import watch_compilation
+from spanforest._compilation import clock_stopped, watch_compilation
 
 watch_compilation()
 
@@ -39,7 +40,7 @@ WITHOUT_WRAPPERS: dict[str, Any] = {
 }
 
 # For routines that Python calls.
-compiled = njit(**OPTIONS)
+compiled = njit(**OPTIONS, no_cfunc_wrapper=True)
 
 # For routines that only other routines call. A call from Python ends the process.
 internal = njit(**OPTIONS, **WITHOUT_WRAPPERS)
@@ -55,4 +56,24 @@ inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 5f4eb25e3584a1de
+_pointers: dict[Any, Any] = {}
+_one_at_a_time = threading.Lock()
+
+
+def through_pointer(function, arguments):
+    """Return a routine that other routines take as an argument, and then call.
+
+    It is compiled once, for the types of these arguments. Routines that call it do not
+    compile it again. It returns nothing.
+    """
+    if config.DISABLE_JIT:
+        return function
+    if function not in _pointers:
+        signature = types.void(*map(typeof, arguments))
+        with _one_at_a_time, clock_stopped():
+            if function not in _pointers:
+                _pointers[function] = cfunc(signature, **OPTIONS)(function)
+    return _pointers[function]
+
+
+# stamp: 45e613dc7e86f15b

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import TIE, exceeds
-from spanforest._compiled.decorators import compiled, inlined, internal, merged
+from spanforest._compiled.decorators import compiled, internal, merged
 
 
 class Walk(NamedTuple):
@@ -67,7 +67,7 @@ def _walk_up(scores, g, walk):
             row += branch["parent_stride"]
 
 
-@inlined
+@merged
 def forest_max_sum(scores, g, walk, labels):
     """Write a highest-scoring labelling into `labels` and return its score.
 
@@ -167,4 +167,4 @@ def _max_marginals(scores, g, walk, downward, marginals):
                 marginals[i, s] += total - best
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 45e613dc7e86f15b
