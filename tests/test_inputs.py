@@ -298,6 +298,7 @@ def test_a_fitted_kind_of_input_trains_and_predicts_in_an_estimator(
     assert fitted.score(X, Y) > 0.6
 
 
+@pytest.mark.needs_compiled
 def test_calibration_fits_such_an_input_again_on_every_fold():
     data = TrainingSet(WeightedBasis(X, CODES), CODES)
     factors = [data.factors(LabelGraph(4, [(0, 1), (1, 2)]))]
@@ -355,6 +356,7 @@ def median_rbf(X, Z):
     return rbf_kernel(X, Z, gamma=median_gamma(X_bits))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     ("params", "function"),
     [
