@@ -604,7 +604,9 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
     weights = problem.loss
     # visits are compiled for arrays that can be written
-    parts = (np.require(part, requirements="CW") for part in problem.factors.arrays)
+    parts = (
+        np.require(part, requirements=["C", "W"]) for part in problem.factors.arrays
+    )
     graph = _compiled.FactorArrays(*parts)
     loss = np.empty(len(graph.factor), _compiled.LOSS_FIELDS)
     for name in weights._fields:
@@ -618,7 +620,7 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
         layout=problem.coordinates.layout,
         loss=loss,
         # any code where not observed: it teaches nothing
-        Y=np.require(np.maximum(problem.Y, 0), np.int32, "CW"),
+        Y=np.require(np.maximum(problem.Y, 0), np.int32, ["C", "W"]),
         taught=problem.taught,
         visit=_compiled.visit_buffers(graph),
         box=box,

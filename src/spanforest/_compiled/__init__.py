@@ -16,10 +16,9 @@ from spanforest._compiled.cells import (
     TIE,
     TRAINING_TIE,
     labelling_score,
-    largest_sums,
 )
 from spanforest._compiled.certificates import loss_term
-from spanforest._compiled.coordinates import expand_rows, squared_norm
+from spanforest._compiled.coordinates import expand_rows
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
     exhaustive_rows,
@@ -60,4 +59,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

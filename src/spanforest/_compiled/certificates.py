@@ -1,4 +1,4 @@
-"""The numbers of a certificate: margin violations, and the loss term of the dual."""
+"""The loss term of the dual; `passes.hinge_rows` gives the margin violations."""
 
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
@@ -30,4 +30,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

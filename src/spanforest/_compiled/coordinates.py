@@ -1,7 +1,5 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-import numpy as np
-
 from spanforest._compiled.decorators import compiled, inlined, merged
 
 
@@ -79,22 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-def squared_norm(layout, values):
-    """Return the sum of the squares of all cells of these tables."""
-    last = layout[-1]
-    n_cells = last["offset"] + last["n_first"] * last["n_second"]
-    return _squared_norm(layout, values, np.empty(n_cells))
-
-
-@compiled
-def _squared_norm(layout, values, cells):
-    """Do the work of `squared_norm`."""
-    total = 0.0
-    for i in range(values.shape[0]):
-        expand(layout, values[i], cells)
-        for c in range(cells.shape[0]):
-            total += cells[c] * cells[c]
-    return total
-
-
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

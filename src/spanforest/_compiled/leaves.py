@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

@@ -313,4 +313,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

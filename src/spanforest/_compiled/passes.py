@@ -2,7 +2,8 @@
 
 Dense data are read a block of examples at a time, so that their scores are products of
 matrices. Changes inside a block are added through its kernel matrix: the iterates are
-those of visiting one example at a time. As in `visits`, `messages` is None on a forest.
+those of visiting one example at a time. `messages` is None on a forest. `call` is what
+`visits.visitor` returns.
 """
 
 from typing import NamedTuple
@@ -175,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, messages)
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0

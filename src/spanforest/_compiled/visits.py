@@ -1,8 +1,8 @@
 """Visits: steps that improve the dual variables of one example.
 
-`messages` is None on a forest and a `Messages` on a graph with cycles. Numba compiles a
-routine for the type of each argument, so message passing is compiled only for graphs
-with cycles.
+There is a routine for forests and one for graphs with cycles. Passes call them through
+a pointer, see `visitor`. So visits are compiled once, and message passing is compiled
+only for graphs with cycles.
 """
 
 from typing import NamedTuple
@@ -479,4 +479,4 @@ def visitor(rows, block, problem, state, messages):
     return messages, through_pointer(function, arguments)
 
 
-# stamp: 45e613dc7e86f15b
+# stamp: 25680b809356e3a0
