@@ -59,4 +59,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

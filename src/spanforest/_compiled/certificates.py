@@ -30,4 +30,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

@@ -78,4 +78,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

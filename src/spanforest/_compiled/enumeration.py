@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

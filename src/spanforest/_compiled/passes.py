@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, messages)
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c

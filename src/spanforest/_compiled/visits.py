@@ -479,4 +479,4 @@ def visitor(rows, block, problem, state, messages):
     return messages, through_pointer(function, arguments)
 
 
-# stamp: 25680b809356e3a0
+# stamp: c94a1a7690d4198c
