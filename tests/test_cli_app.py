@@ -55,6 +55,7 @@ def test_every_option_is_explained(name):
         assert option.help, f"{name}: {parameter} has no help"
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("name", sorted({*command_names()} - {"reproduce", "report"}))
 def test_the_example_in_the_help_runs(ok, songs, name):
     files = {"train": "songs.spanforest", "predict": "predicted.csv"}

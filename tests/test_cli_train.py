@@ -39,6 +39,7 @@ pd = pytest.importorskip("pandas")
 from spanforest.persistence import load  # noqa: E402
 
 
+@pytest.mark.needs_compiled
 def test_train_and_predict_do_what_the_library_does(ok, folder):
     args = ("--labels", "last:3", *FEW, *RAW)
     line = ok("train", "songs.csv", *args, "-o", "m.spanforest")
@@ -51,6 +52,7 @@ def test_train_and_predict_do_what_the_library_does(ok, folder):
     assert_allclose(scores, reference().decision_function(X))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     ("options", "params"),
     [
@@ -76,6 +78,7 @@ def test_every_option_of_train_reaches_the_estimator(ok, folder, options, params
     assert_allclose(scores, reference(**params).decision_function(X), atol=1e-12)
 
 
+@pytest.mark.needs_compiled
 def test_train_says_which_labels_were_taken_and_how_often_they_are_on(ok, folder):
     frame = frame_of(*make_songs(40, 0))
     args = ("--labels", "last:3", *FEW, *RAW, "-o", "m")
@@ -102,6 +105,7 @@ def songs_with_gaps():
     return X, np.where(hidden, None, Y.astype(object))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arff", "a.npz"])
 def test_a_file_with_missing_labels_trains_as_the_library_does(ok, folder, name):
     X, Y = songs_with_gaps()
@@ -120,6 +124,7 @@ def test_a_file_with_missing_labels_trains_as_the_library_does(ok, folder, name)
     assert [label["values"] for label in facts["labels"]] == [[0, 1]] * 3
 
 
+@pytest.mark.needs_compiled
 def test_the_seed_alone_decides_the_graphs(ok, folder):
     args = ("songs.csv", "--labels", "last:3", "--trees", "9", "--tol", "0.5")
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
@@ -200,6 +205,7 @@ def test_missing_features_are_refused_or_filled(ok, fails, folder):
     assert_allclose(gaps, predictions(ok, "m", "filled.csv", "--scores"))
 
 
+@pytest.mark.needs_compiled
 def test_labels_may_be_words(ok, fails, folder):
     X, Y = make_songs(40, 0)
     frame = frame_of(X, Y)

@@ -57,8 +57,7 @@ class LeafForm(SparseForm):
         """Visit examples in this order, one at a time."""
         before = self.dual_coef.copy()
         self._sum_over_leaves()
-        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
-        state = self._state(hinge, scale)
+        rows, state = self.rows, self._state(hinge, scale)
         _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, messages)
         self.weights += scale * (self.dual_coef - before)
 
