@@ -113,9 +113,7 @@ def _ranking(comparison: RankComparison | str) -> Ranking:
     """Draw the diagram where the tests tell at least two methods apart."""
     if isinstance(comparison, str):
         return Ranking(comparison)
-    has_difference = (
-        comparison.p_value < ALPHA and (comparison.nemenyi < ALPHA).any()
-    )
+    has_difference = comparison.p_value < ALPHA and (comparison.nemenyi < ALPHA).any()
     layout = comparison.layout()
     picture = draw_ranks(comparison) if has_difference else ""
     return Ranking("", picture, layout.blocks[0], layout.notes)

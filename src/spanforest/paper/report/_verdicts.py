@@ -72,7 +72,7 @@ def _sentences(
 ) -> list[str]:
     """Return sentences about the winners and about the next method."""
     first, is_winner = int(ranks.argmin()), ranks == ranks.min()
-    winners = [display_name(m) for m, won in zip(methods, is_winner, strict=True) if won]
+    winners = [display_name(methods[k]) for k in np.flatnonzero(is_winner).tolist()]
     names = " and ".join(filter(None, (", ".join(winners[:-1]), winners[-1])))
     is_alone, n_datasets = len(winners) == 1, len(table.datasets)
     if n_datasets == 1:
@@ -83,7 +83,8 @@ def _sentences(
     else:
         sentences = [
             f"{names} {'has' if is_alone else 'have'} the best average rank, "
-            f"{ranks[first]:.2f} among {len(methods)} methods on {n_datasets} data sets."
+            f"{ranks[first]:.2f} among {len(methods)} methods on {n_datasets} data "
+            "sets."
         ]
         if is_alone:
             n_best = _times_best(means, first)
