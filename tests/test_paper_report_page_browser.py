@@ -12,6 +12,7 @@ from report_rows import (
     N_TREES,
     curve_values,
     example_rows,
+    graded,
     make_rows,
     mean,
     random_graph_field,
@@ -183,7 +184,7 @@ def full_address(tmp_path_factory):
         "most": random_graph_field(60),
         "too many": random_graph_field(61),
     }
-    tuned = make_rows(graphs, methods, protocol="tuned", params=params)
+    tuned = graded(make_rows(graphs, methods, protocol="tuned", params=params))
     for row in tuned:
         if row["method"] == "mam":
             row["label_graph"] = graphs[row["dataset"]]

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special, stats
 
 from spanforest.model_page._confusions import count_rows
 from spanforest.model_page._outcomes import UNKNOWN, Outcomes, Question
 
-LEVEL = 1.96  # a normal variable is further from zero with a probability of 5 %
+LEVEL = 0.05  # of the test of probabilities
+_LEAST = 1e-6  # a probability of zero would make any surprise impossible
 
 # gives the probability that the answer to a question is yes, for every example
 Probabilities = Callable[[Question], NDArray[np.float64]]
@@ -80,7 +82,7 @@ def _label_row(
     truth = outcomes.truth[:, question.label]
     known = truth != UNKNOWN
     is_true = truth == question.code
-    z = None if p is None else calibration_statistic(p[known], is_true[known])
+    p_value = np.nan if p is None else calibration_p_value(p[known], is_true[known])
     return LabelRow(
         question,
         n_known=int(known.sum()),
@@ -89,32 +91,36 @@ def _label_row(
         n_claimed=int((known & predicted).sum()),
         n_right=int((is_true & predicted).sum()),
         probability=mean,
-        is_calibrated=None if z is None or np.isnan(z) else abs(z) <= LEVEL,
+        is_calibrated=None if np.isnan(p_value) else p_value >= LEVEL,
     )
 
 
-def calibration_statistic(p: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:
-    """Return Spiegelhalter's statistic of probabilities against outcomes.
+def calibration_p_value(p: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:
+    """Return the p-value of Cox's test that probabilities fit outcomes.
 
-    Its distribution is close to a standard normal one if every outcome is true with its
-    probability. It is nan if nothing can be said: there are no examples, or all
-    probabilities are one half.
+    The test asks whether log odds a + b log(p / (1 - p)) would fit better than a = 0
+    and b = 1. It is the score test, which needs no fit: with weights p (1 - p), the
+    residuals are compared with their variance in both directions. Probabilities that
+    are all equal leave one direction, and no examples leave none: nan.
 
     Examples
     --------
     >>> import numpy as np
     >>> p = np.full(100, 0.9)
-    >>> abs(round(calibration_statistic(p, np.arange(100) < 90), 9))
-    0.0
-    >>> calibration_statistic(p, np.arange(100) < 50) > 5
+    >>> round(calibration_p_value(p, np.arange(100) < 90), 6)
+    1.0
+    >>> calibration_p_value(p, np.arange(100) < 50) < 1e-6
     True
     """
-    slope = 1 - 2 * p
-    deviation = float(slope @ (is_true - p))
-    variance = float(slope**2 @ (p * (1 - p)))
-    if variance > 0:
-        return deviation / float(np.sqrt(variance))
-    return np.nan if abs(deviation) < 1e-9 else float(np.copysign(np.inf, deviation))
+    if not len(p):
+        return float("nan")
+    p = np.clip(p, _LEAST, 1 - _LEAST)
+    directions = np.column_stack([np.ones(len(p)), special.logit(p)])
+    residual = directions.T @ (is_true - p)
+    information = (directions.T * (p * (1 - p))) @ directions
+    statistic = residual @ np.linalg.pinv(information, hermitian=True) @ residual
+    rank = np.linalg.matrix_rank(information, hermitian=True)
+    return float(stats.chi2.sf(statistic, rank))
 
 
 def headline(outcomes: Outcomes, rows: Sequence[LabelRow]) -> list[Score]:
