@@ -9,6 +9,7 @@ from strategies import trials
 from test_model_page_scores import outcomes_of, random_outcomes
 
 from spanforest.model_page._confusions import (
+    N_SINGLE,
     confused_sets,
     count_rows,
     predicted_sets,
@@ -42,6 +43,13 @@ def test_pairs_of_label_sets_are_counted_where_they_differ():
     assert confused_sets(outcomes, 2) == confused[:2]
     n_predicted = sum(each.n for each in predicted_sets(outcomes, 1000))
     assert n_predicted == outcomes.n_samples
+
+
+def test_few_pairs_are_returned_if_all_of_them_occur_once():
+    truth = np.eye(6, dtype=int)
+    outcomes = outcomes_of(truth, np.zeros((6, 6)))
+    confused = confused_sets(outcomes, 100)
+    assert [each.n for each in confused] == [1] * N_SINGLE
 
 
 def test_examples_with_unknown_labels_are_no_confusion_of_sets():

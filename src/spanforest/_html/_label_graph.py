@@ -60,7 +60,7 @@ def edge_ends(display: LabelGraphDisplay, e: int) -> list[str]:
 def strength_text(display: LabelGraphDisplay, e: int) -> str:
     """Return the strength of an edge, with its sign if it has one."""
     sign = "+" if display.couplings.is_signed[e] else ""
-    return f"{display.couplings.strength[e]:{sign}.3g}"
+    return f"{display.couplings.strength[e] + 0.0:{sign}.3g}"  # no minus before 0
 
 
 def _label_title(name: str, frequency: float) -> str:
@@ -81,11 +81,14 @@ def wrapped(name: str, width: int) -> str:
 
 
 def cut(name: str, width: int) -> str:
-    """Shorten a name that is too long.
+    """Shorten a name that is too long; names may differ at their ends only.
 
     Examples
     --------
     >>> cut("amazed and surprised", 12)
-    'amazed and …'
+    'amazed …ised'
     """
-    return name if len(name) <= width else name[: width - 1] + "…"
+    if len(name) <= width:
+        return name
+    n_last = (width - 1) * 2 // 5
+    return f"{name[: width - 1 - n_last]}…{name[-n_last:]}"

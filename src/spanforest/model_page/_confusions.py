@@ -11,6 +11,8 @@ from scipy import sparse
 
 from spanforest.model_page._outcomes import UNKNOWN, Outcomes
 
+N_SINGLE = 4  # pairs to show if every pair occurs once
+
 
 class CountedRow(NamedTuple):
     """A row of an array, and how often it occurs."""
@@ -65,18 +67,21 @@ def count_rows(array: NDArray[np.int32]) -> list[CountedRow]:
 def confused_sets(outcomes: Outcomes, number: int) -> list[ConfusedSets]:
     """Return the pairs of label sets that are confused most often.
 
-    Only examples whose labels are all known count.
+    Only examples whose labels are all known count. If every pair occurs once, only a
+    few are returned.
     """
     rows = outcomes.complete
     if outcomes.truth is None or not len(rows):
         return []
     rows = rows[outcomes.wrong(rows).any(axis=1)]
     pairs = count_rows(np.hstack([outcomes.truth[rows], outcomes.predicted[rows]]))
-    found = []
+    if pairs and pairs[0].n == 1:
+        number = min(number, N_SINGLE)
+    confused = []
     for pair in pairs[:number]:
         true, predicted = map(outcomes.label_set, np.split(pair.row, 2))
-        found.append(ConfusedSets(true, predicted, pair.n))
-    return found
+        confused.append(ConfusedSets(true, predicted, pair.n))
+    return confused
 
 
 def predicted_sets(outcomes: Outcomes, number: int) -> list[PredictedSet]:
