@@ -24,13 +24,13 @@ _METHOD_TITLES = {
 METHODS = tuple(_METHOD_TITLES)
 _SPELLED_OUT = {
     "svm": "one support vector machine per label",
-    "bagging": "an ensemble of such machines on resampled examples",
+    "bagging": "support vector machines per label, on resampled examples",
     "adaboost": "AdaBoost.MH, boosted decision stumps",
     "mtl": "multi-task feature learning",
     "mmcrf": "max-margin conditional random field on one random tree",
-    "mve": "majority vote of an ensemble of such trees",
-    "amm": "average of the max-marginals of the same trees",
-    "mam": "maximum of the average marginals of the same trees",
+    "mve": "ensemble of random trees, combined by majority vote",
+    "amm": "ensemble of random trees, combined by the average of max-marginals",
+    "mam": "ensemble of random trees, combined by the maximum of average marginals",
     "selftuned": "MAM that chooses its own parameters in training",
     "boomer": "gradient boosted multilabel rules",
     "mlknn": "multilabel k nearest neighbours",
