@@ -166,7 +166,7 @@ def model_page(path: Path) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        tab = browser.new_page(viewport={"width": 1280, "height": 1380})
+        tab = browser.new_page(viewport={"width": 1280, "height": 1500})
         tab.set_content(page)
         tab.screenshot(path=path)
         browser.close()

@@ -51,12 +51,12 @@ def names(array):
 
 
 def weights(fitted):
-    return fitted.coef_ if hasattr(fitted, "coef_") else fitted.dual_coef_
+    return fitted.cell_coef_ if hasattr(fitted, "cell_coef_") else fitted.dual_coef_
 
 
 def assert_same_model(one, other):
     assert_array_equal(weights(one), weights(other))
-    assert_array_equal(one.intercept_, other.intercept_)
+    assert_array_equal(one.cell_intercept_, other.cell_intercept_)
     assert_array_equal(one.dual_objective_, other.dual_objective_)
 
 

@@ -36,7 +36,7 @@ from spanforest.metrics import microlabel_accuracy
 def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     fitted = ensemble(kernel=kernel).fit(X, labels)
     union, scores = average_scores(fitted, X_new)
-    own = fitted._input.rows(X_new) @ fitted._weights + fitted.intercept_
+    own = fitted._input.rows(X_new) @ fitted._weights + fitted.cell_intercept_
     assert_allclose(own, scores, atol=1e-9)
     reached = score_labels(union, scores, fitted.predict(X_new))
     best = decode(union, scores)
@@ -70,7 +70,7 @@ def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
     alone = {j for g in fitted.graphs_ for j in np.flatnonzero(g.degrees == 0).tolist()}
     assert len(alone) > 0
     assert set(union.unary_labels.tolist()) == alone
-    assert fitted.intercept_.shape == (union.n_cells,)
+    assert fitted.cell_intercept_.shape == (union.n_cells,)
     reached = score_labels(union, scores, fitted.predict(X_new))
     assert_allclose(reached, exhaustive_search(union, scores).score)
 

@@ -10,7 +10,7 @@ from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 
 def test_scores_that_overflow_are_refused():
     clf = MMCRFClassifier(kernel="linear", random_state=0).fit(X, Y)
-    clf.coef_ *= 1e160
+    clf.cell_coef_ *= 1e160
     with pytest.raises(ValueError, match=r"some scores overflow.*far outside"):
         clf.predict(X * 1e149)
 

@@ -67,10 +67,14 @@ def test_predictions_look_like_the_training_labels(classifier, kind):
     table = labels.toarray() if sparse.issparse(labels) else labels
     table = np.asarray(table, dtype=object)
     predicted = classifier.fit(X, labels).predict(X_new)
-    assert isinstance(predicted, np.ndarray)
+    assert isinstance(
+        predicted, sparse.csr_array if sparse.issparse(labels) else np.ndarray
+    )
     assert predicted.dtype == dtype
     assert predicted.shape == (len(X_new), *table.shape[1:])
     seen = table.reshape(len(table), -1).T
+    if sparse.issparse(predicted):
+        predicted = predicted.toarray()
     for values, column in zip(seen, predicted.reshape(len(X_new), -1).T, strict=True):
         assert set(column.tolist()) <= set(values.tolist())
     assert classifier.score(X, labels) > 0.6

@@ -50,7 +50,7 @@ def test_probabilities_change_neither_members_nor_predictions(classifier):
     classifier.set_params(kernel="linear")
     plain = clone(classifier).set_params(probability=False).fit(X, Y)
     classifier.fit(X, Y)
-    assert_array_equal(classifier.coef_, plain.coef_)
+    assert_array_equal(classifier.cell_coef_, plain.cell_coef_)
     assert_array_equal(classifier.dual_objective_, plain.dual_objective_)
     assert_array_equal(classifier.predict(X_new), plain.predict(X_new))
     for member in getattr(classifier, "estimators_", []):

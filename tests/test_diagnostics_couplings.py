@@ -64,7 +64,7 @@ def test_couplings_of_many_values_are_deviations_of_the_interaction():
 def test_scores_of_single_labels_change_no_coupling():
     fitted = single(graph=[(0, 1), (1, 2), (3, 4)]).fit(X, Y)
     before = edge_couplings(fitted, X, Y).strength
-    fitted.intercept_ = fitted.intercept_ + np.array(
+    fitted.cell_intercept_ = fitted.cell_intercept_ + np.array(
         [5, 5, 7, 7, 1, 3, 1, 3, -2, -1, -2, -1]  # per edge: (0,0), (0,1), (1,0), (1,1)
     )
     assert_allclose(edge_couplings(fitted, X, Y).strength, before, atol=1e-12)

@@ -34,8 +34,10 @@ def member_nodes(fitted, X, labels):
     (basis,) = FittedModel(fitted).row_chunks(X)
     for t, member in enumerate(fitted.estimators_):
         factors = FittedModel(member).factors
-        weights = member.coef_ if hasattr(member, "coef_") else member.dual_coef_
-        scores = basis @ weights + member.intercept_
+        weights = (
+            member.cell_coef_ if hasattr(member, "cell_coef_") else member.dual_coef_
+        )
+        scores = basis @ weights + member.cell_intercept_
         cells = factors.cells(labels)
         for f, ends in enumerate(factors.arrays.factor):
             psi = scores[np.arange(len(X)), cells[:, f]]
@@ -137,7 +139,7 @@ def test_variances_keep_their_digits_under_large_equal_scores():
     fitted = ensemble(graph="chow_liu", tol=0.5).fit(X, Y)
     before = reconstruction_gap(fitted, X, Y)
     for member in fitted.estimators_:
-        member.intercept_ = member.intercept_ + 1e6  # every edge of every member
+        member.cell_intercept_ = member.cell_intercept_ + 1e6
     after = reconstruction_gap(fitted, X, Y)
     assert before.diversity > 0
     assert_allclose(after[2:], before[2:], rtol=1e-5)

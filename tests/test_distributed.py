@@ -46,7 +46,7 @@ def assert_same_members(one_fit, other_fit):
     for one, other in zip(one_fit.estimators_, other_fit.estimators_, strict=True):
         assert one.graph_ == other.graph_
         assert_array_equal(one._weights, other._weights)
-        assert_array_equal(one.intercept_, other.intercept_)
+        assert_array_equal(one.cell_intercept_, other.cell_intercept_)
         assert_array_equal(one.gap_history_, other.gap_history_)
 
 

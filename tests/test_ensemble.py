@@ -22,8 +22,8 @@ def test_a_larger_ensemble_contains_the_smaller():
     assert large.graphs_[:10] == small.graphs_
     assert_array_equal(large.duality_gap_[:10], small.duality_gap_)
     for one, other in zip(large.estimators_, small.estimators_, strict=False):
-        assert_array_equal(one.coef_, other.coef_)
-        assert_array_equal(one.intercept_, other.intercept_)
+        assert_array_equal(one.cell_coef_, other.cell_coef_)
+        assert_array_equal(one.cell_intercept_, other.cell_intercept_)
     for aggregation in AGGREGATIONS:
         tenth = list(large.staged_predict(X_new, aggregation))[9]
         assert_array_equal(tenth, small.predict(X_new, aggregation))
@@ -44,7 +44,7 @@ def assert_same_ensemble(one, other):
         assert_array_equal(mine._weights, yours._weights)
         assert_array_equal(mine.gap_history_, yours.gap_history_)
     assert_array_equal(one._weights, other._weights)
-    assert_array_equal(one.intercept_, other.intercept_)
+    assert_array_equal(one.cell_intercept_, other.cell_intercept_)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -176,7 +176,7 @@ def test_members_may_have_names_of_different_generators():
 def test_averages_have_a_cell_per_factor_of_the_consensus():
     fitted = ensemble(3).fit(X, GRADES)
     cells = FactorGraph(fitted.consensus_graph_, [3, 3, 3]).n_cells
-    assert fitted.coef_.shape == (4, cells)
+    assert fitted.cell_coef_.shape == (4, cells)
     assert ensemble(3, kernel="rbf").fit(X, GRADES).dual_coef_.shape == (80, cells)
 
 

@@ -85,7 +85,7 @@ def dense(rows):
 @pytest.mark.parametrize(
     ("kernel", "kind", "weights_name"),
     [
-        ("linear", LinearInput, "coef_"),
+        ("linear", LinearInput, "cell_coef_"),
         ("precomputed", PrecomputedInput, "dual_coef_"),
         *((name, KernelInput, "dual_coef_") for name in KERNELS if name != "linear"),
         (spherical, KernelInput, "dual_coef_"),
@@ -391,7 +391,7 @@ def test_a_kernel_equals_its_precomputed_matrix(
     assert_array_equal(given._input.rows(K_new), K_new)
     assert given.predict(K_new).shape == fitted.predict(X_new_bits).shape
     assert fitted.dual_coef_.shape[0] == len(X)
-    assert not hasattr(fitted, "coef_")
+    assert not hasattr(fitted, "cell_coef_")
 
 
 def test_the_default_gamma_is_derived_from_the_training_examples_and_kept(classifier):
@@ -429,11 +429,13 @@ def test_the_linear_form_equals_the_kernel_form(classifier, fit_intercept):
     linear = clone(classifier).fit(X, Y)
     kernel = classifier.set_params(kernel="precomputed").fit(linear_kernel(X), Y)
     assert_same_problem(linear, kernel)
-    distance = np.linalg.norm(linear.coef_ - X.T @ kernel.dual_coef_)
+    distance = np.linalg.norm(linear.cell_coef_ - X.T @ kernel.dual_coef_)
     assert distance <= largest_distance(linear, kernel)
-    distance = np.linalg.norm(linear.intercept_ - kernel.intercept_)
+    distance = np.linalg.norm(linear.cell_intercept_ - kernel.cell_intercept_)
     assert distance <= largest_distance(linear, kernel)
-    assert_allclose(kernel.intercept_, fit_intercept * kernel.dual_coef_.sum(axis=0))
+    assert_allclose(
+        kernel.cell_intercept_, fit_intercept * kernel.dual_coef_.sum(axis=0)
+    )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine", "tanimoto"])

@@ -13,7 +13,7 @@ SOURCE, TESTS = ROOT / "src" / "spanforest", ROOT / "tests"
 WITHOUT_BEHAVIOUR = {"_compiled/decorators.py", "_compiled/records.py"}
 OF_THE_WHOLE = {  # tests that describe no single module
     *("distributed", "docs", "estimators", "missing_labels", "package", "real_data"),
-    "wheel",
+    *("scikit_learn", "wheel"),
 }
 HEAVY = ["sklearn", "matplotlib", "pandas", "dask", "distributed", "networkx", "rich"]
 

@@ -36,7 +36,7 @@ def test_the_final_ensemble_is_the_plain_one_with_the_chosen_parameters(kernels)
     for one in (fitted, fitted.best_estimator_):
         assert one.graphs_ == plain.graphs_
         assert_array_equal(weights_of(one), weights_of(plain))
-        assert_array_equal(one.intercept_, plain.intercept_)
+        assert_array_equal(one.cell_intercept_, plain.cell_intercept_)
         assert_array_equal(one.predict(new), plain.predict(new))
         assert_array_equal(one.decision_function(new), plain.decision_function(new))
     assert fitted.best_estimator_.get_params() == plain.get_params()
@@ -161,7 +161,7 @@ def test_a_refit_forgets_the_first_fit():
     fresh = clone(again).fit(X[:, :3], Y[:, :2])
     assert vars(again).keys() == vars(fresh).keys()
     assert again.kernel_ == fresh.kernel_ == "linear"
-    assert_array_equal(again.coef_, fresh.coef_)
+    assert_array_equal(again.cell_coef_, fresh.cell_coef_)
 
 
 def test_a_saved_model_predicts_the_same():

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from spanforest import _compiled
 from spanforest._category_columns import CategoryColumns
+from spanforest._feature_parts import forest_parts
 from spanforest._inputs import Basis, Indices, Input, KernelMatrix
 from spanforest._parameters import seed_sequence
 from spanforest.factors import Coordinates
@@ -231,6 +232,14 @@ class ForestInput(Input):
     def rows(self, X: Any) -> Any:
         """Return the kernel values between new and training examples."""
         return GrownForest(self.leaf_map, self.members).rows(_for_trees(X))
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the parts of the features that trees split."""
+        row = _for_trees(X)
+        row = row.toarray()[0] if sparse.issparse(row) else row[0]
+        return forest_parts(self.leaf_map, self.members, row, weights)
 
 
 def leaf_features(members: sparse.csr_array, n_trees: int) -> sparse.csr_array:

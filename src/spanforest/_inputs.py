@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._feature_parts import linear_parts
 from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
@@ -209,6 +210,16 @@ class Input(ABC):
         """Turn weights learned on the basis into those that multiply `rows`."""
         return weights, intercept
 
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the parts of features in ``rows(X) @ weights`` of one example.
+
+        The shape is (n_features, n_columns of weights). None if the kernel compares
+        whole examples, so that features have no parts of their own.
+        """
+        return None
+
 
 class _ScaledInput(Input):
     """A kind of input whose features are scaled."""
@@ -240,7 +251,7 @@ class LinearInput(_ScaledInput):
     that are scaled first.
     """
 
-    weights_name = "coef_"
+    weights_name = "cell_coef_"
 
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
         """Check the features and scale them, to unit length if that is asked for."""
@@ -264,6 +275,16 @@ class LinearInput(_ScaledInput):
         if self.normalize or self.scaling is None:
             return weights, intercept
         return self.scaling.unscaled(weights, intercept)
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the parts of features, none where a feature has its centre."""
+        row = self.rows(X)
+        row = row.toarray()[0] if sparse.issparse(row) else row[0]
+        if self.scaling is None or self.normalize:
+            return linear_parts(row, 0.0, weights)
+        return linear_parts(row, self.scaling.centre, weights)
 
 
 class KernelInput(_ScaledInput):

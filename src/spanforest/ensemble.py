@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
+from spanforest._estimator_docs import documented
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._training import (
@@ -21,6 +23,7 @@ from spanforest._training import (
     train_member,
     warn_not_converged,
 )
+from spanforest._warm_start import fingerprint, members_to_keep
 from spanforest.aggregation import (
     AGGREGATIONS,
     Ballot,
@@ -40,6 +43,7 @@ from spanforest.mmcrf import MMCRFClassifier
 __all__ = ["RandomGraphEnsembleClassifier"]
 
 
+@documented
 class RandomGraphEnsembleClassifier(GraphClassifier):
     """Ensemble of MMCRF classifiers, each on a random output graph.
 
@@ -58,35 +62,21 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=30
-        Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
-        ensemble contains the smaller ones.
-    aggregation : {"mve", "amm", "mam"}, default="mam"
-        How members are combined unless `predict` is told otherwise.
-    graph : str, graph, list of graphs or callable, default="random_tree"
-        As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
-        per member. A fixed graph, and "chow_liu", make all members nearly the same.
-    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
-    fit_intercept, max_iter
-        As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
-        so is the forest of a forest kernel.
-    tol : float, default=0.05
-        As in `MMCRFClassifier`; a smaller gap of the members changes few predictions.
-    missing_label : number or str, optional
-        A value in `y` that means "not observed", such as -1. NaN, None and the masked
-        entries of a masked array always mean so.
-    class_weight : None, "balanced", dict or list of dict, optional
-        How much a label counts in training, by its true value: see `MMCRFClassifier`.
-    random_state : int, RandomState, Generator or None
-        Draws the graphs, the order of the examples, and the forest of a forest kernel.
-    verbose : int, default=0
-        Show progress if positive: a bar on a terminal if rich is installed, else plain
-        lines on stderr.
-    n_jobs : int, optional
-        Members trained at the same time, in threads unless joblib is told otherwise.
-    probability : bool, default=False
-        Also fit what `predict_proba` and `predict_for` need: the first ten members are
-        trained again on each of five folds. Nothing else changes.
+    graph : str, graph, list of graphs or callable
+        It is drawn anew for every member. A list has one graph per member. A fixed
+        graph, and "chow_liu", make all members nearly the same.
+    kernel
+        The kernel matrix is computed once for all members, and so is the forest of a
+        forest kernel.
+    tol
+        A smaller gap of the members changes few predictions.
+    probability
+        The first ten members are trained again on each of five folds.
+    warm_start : bool
+        Keep the members of the last fit, which must have had ``warm_start=True`` too,
+        and train only those that `n_estimators` asks for in addition. The result is
+        that of a fit with more members. `X`, `y` and all parameters of the members must
+        be the same.
 
     Attributes
     ----------
@@ -96,22 +86,38 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Their graphs.
     consensus_graph_ : LabelGraph
         The union of the graphs.
-    coef_ : ndarray of shape (n_features, n_consensus_cells)
-        Average weights on the consensus graph, with a linear kernel.
-    dual_coef_ : ndarray of shape (n_samples, n_consensus_cells)
-        Average dual variables on the consensus graph, with any other kernel.
-    intercept_ : ndarray of shape (n_consensus_cells,)
-        Average scores of the constant feature.
-    duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
-        As in `MMCRFClassifier`, one value per member.
-    gap_history_, gap_seconds_ : list of ndarray
-        The same, one array per member.
+    cell_coef_
+        The cells are those of the consensus graph. The weights are averages over the
+        members.
+    dual_coef_
+        The average over the members, on the consensus graph.
+    cell_intercept_
+        The average over the members, on the consensus graph.
+    coef_
+    intercept_
+    dual_objective_ : ndarray of shape (n_estimators,)
+        Dual objective of every member at its solution.
+    duality_gap_ : ndarray of shape (n_estimators,)
+        Primal minus dual objective of every member, computed exactly at the end (on a
+        graph with cycles, an upper bound on it).
+    gap_history_ : list of ndarray
+        The gap of every member after each pass: an estimate where it was far from
+        `tol`; the last entry is that of `duality_gap_`.
+    gap_seconds_ : list of ndarray
+        Seconds since training of the member began, at the same moments.
+    n_iter_ : ndarray of shape (n_estimators,)
+        Number of passes that every member made.
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
-    n_features_in_, feature_names_in_
-        As in `MMCRFClassifier`.
+    classes_
+    label_names_
+    has_node_factors_
+    kernel_
+    X_fit_
+    gamma_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
@@ -157,6 +163,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         verbose=0,
         n_jobs=None,
         probability=False,
+        warm_start=False,
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
@@ -179,6 +186,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.probability = probability
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all members.
@@ -199,28 +207,46 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self
             The fitted ensemble.
         """
-        plan = self._plan()
-        models = self._learn(self._begin_fit(X, y, sample_weight), plan)
+        plan, digest = self._plan(), None
+        if self.warm_start:
+            params = self.get_params(deep=False) | {"random_state": self._random_state}
+            digest = fingerprint(params, X, y, sample_weight)
+        kept = members_to_keep(self, digest)
+        data = self._begin_fit(X, y, sample_weight)
+        models = self._learn(data, plan, kept)
+        self._fit_digest = digest
         warn_of_shortfall(models, plan.settings)
         return self
+
+    @property
+    def _random_state(self) -> Any:
+        """What the randomness of a fit comes from: a number that a warm start keeps."""
+        if not self.warm_start or isinstance(self.random_state, Integral):
+            return self.random_state
+        if "_drawn_seed" not in vars(self):
+            state = seed_sequence(self.random_state).generate_state(1)
+            self._drawn_seed = int(state[0])
+        return self._drawn_seed
 
     def _plan(self) -> Plan:
         """Check the parameters, and seed the members."""
         n_estimators = check_count("n_estimators", self.n_estimators)
         check_option("aggregation", self.aggregation, AGGREGATIONS)
         graphs = member_graphs(self.graph, n_estimators)
-        root = seed_sequence(self.random_state)
+        root = seed_sequence(self._random_state)
         seeds = root.spawn(n_estimators)
         (calibration_seed,) = root.spawn(1)
         return Plan(self._settings(), list(map(Draw, graphs, seeds)), calibration_seed)
 
-    def _learn(self, data: TrainingSet, plan: Plan) -> list[Model]:
-        """Train all members, keep them, and calibrate if that is asked for."""
+    def _learn(
+        self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
+    ) -> list[Model]:
+        """Train all members but the first, which are there, and calibrate if asked."""
         workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
-        calls = [(prepared, draw, plan.settings) for draw in plan.draws]
+        calls = [(prepared, draw, plan.settings) for draw in plan.draws[len(kept) :]]
         models = workers.run(train_member, calls, "members")
-        self._store(models)
+        self._store([*kept, *map(self._member, models)])
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
             self._calibrated_aggregation = self.aggregation
@@ -232,35 +258,35 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             self.calibration_ = calibrate(data, members, seed, workers)
         return models
 
-    def _store(self, models: list[Model]) -> None:
+    def _store(self, members: list[MMCRFClassifier]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
-        self.estimators_ = [self._member(model) for model in models]
-        self.graphs_ = [model.factors.graph for model in models]
-        solutions = [model.solution for model in models]
-        self.duality_gap_ = np.array([solution.gap for solution in solutions])
-        self.dual_objective_ = np.array([s.dual_objective for s in solutions])
-        self.gap_history_ = [solution.gaps for solution in solutions]
-        self.gap_seconds_ = [solution.seconds for solution in solutions]
-        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
-        members = self._member_factors
+        for member in members:
+            for name in DATA_ATTRIBUTES:
+                if hasattr(self, name):
+                    setattr(member, name, getattr(self, name))
+        self.estimators_ = members
+        self.graphs_ = [member.graph_ for member in members]
+        self.duality_gap_ = np.array([member.duality_gap_ for member in members])
+        self.dual_objective_ = np.array([one.dual_objective_ for one in members])
+        self.gap_history_ = [member.gap_history_ for member in members]
+        self.gap_seconds_ = [member.gap_seconds_ for member in members]
+        self.n_iter_ = np.array([member.n_iter_ for member in members])
+        factors = self._member_factors
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
         self._weights = average_scores(
-            self._factors, members, [member._weights for member in self.estimators_]
+            self._factors, factors, [member._weights for member in members]
         )
-        intercepts = [member.intercept_[None] for member in self.estimators_]
-        self.intercept_ = average_scores(self._factors, members, intercepts)[0]
+        intercepts = [member.cell_intercept_[None] for member in members]
+        self.cell_intercept_ = average_scores(self._factors, factors, intercepts)[0]
 
     def _member(self, model: Model) -> MMCRFClassifier:
         """Return a member as an estimator that shares this one's training examples."""
-        params = self.get_params(deep=False)
-        for name in ("n_estimators", "aggregation", "n_jobs"):
-            del params[name]
-        params["probability"] = False  # a member has no calibration of its own
-        member = MMCRFClassifier(**{**params, "graph": model.factors.graph})
-        for name in DATA_ATTRIBUTES:
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
+        names = MMCRFClassifier._get_param_names()
+        member = MMCRFClassifier(**{name: getattr(self, name) for name in names})
+        # a member has no calibration of its own
+        member.set_params(graph=model.factors.graph, probability=False)
+        member._input = self._input
         member._store(model)
         return member
 
@@ -295,7 +321,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_labels), or (n_samples,)
-            Labels, of the form and type of `y`.
+            Labels, of the form and type of `y`; a CSR array if `y` was sparse.
         """
         check_is_fitted(self)
         aggregation = self._find_aggregation(aggregation)
@@ -328,7 +354,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             codes = self._staged_mam(rows)
         else:
             codes = (ballot.choose(aggregation) for ballot in self._ballots(rows))
-        return map(self._coding.to_labels, codes)
+        return map(self._coding.to_output, codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.

@@ -31,7 +31,16 @@ from spanforest._model_file_checks import (
 )
 from spanforest._whole_files import check_target, is_stream, whole_file
 
-__all__ = ["FORMAT_VERSION", "ModelFile", "ModelFileError", "describe", "load", "save"]
+__all__ = [
+    *("FORMAT_VERSION", "TRUSTED_TYPES", "ModelFile", "ModelFileError", "describe"),
+    *("load", "save"),
+]
+
+TRUSTED_TYPES = sorted(TRUSTED)
+"""Names of types in a model that are safe, though skops does not know them.
+
+For other tools that write files with skops, such as MLflow.
+"""
 
 FORMAT_VERSION = 3  # 1 and 2 were never released
 

@@ -250,6 +250,8 @@ class TrainedModel:
     def predict(self, dataset: "Dataset") -> NDArray[Any]:
         """Return the predicted labels, of shape (n_samples, n_labels)."""
         predicted = self.estimator.predict(self.inputs(dataset))
+        if sparse.issparse(predicted):  # a model that Python trained on sparse labels
+            predicted = predicted.toarray()
         return predicted.reshape(len(predicted), -1)
 
     def scores(self, dataset: "Dataset") -> NDArray[np.float64]:

@@ -6,7 +6,11 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 
 from spanforest.kernels._arrays import unit_rows
 from spanforest.kernels._forest import ForestKernel
-from spanforest.kernels._functions import median_gamma, tanimoto_kernel
+from spanforest.kernels._functions import (
+    median_gamma,
+    scale_gamma,
+    tanimoto_kernel,
+)
 from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
 from spanforest.kernels._registry import (
     KERNEL_NAMES,
@@ -25,6 +29,7 @@ __all__ = [
     "Scale",
     "check_kernel_matrix",
     "median_gamma",
+    "scale_gamma",
     "tanimoto_kernel",
     "unit_diagonal",
     "unit_rows",

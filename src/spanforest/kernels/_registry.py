@@ -33,6 +33,7 @@ from spanforest.kernels._functions import (
     gaussian_kernel,
     length_gamma,
     median_gamma,
+    scale_gamma,
     tanimoto_kernel,
 )
 from spanforest.kernels._matrices import check_square
@@ -63,10 +64,10 @@ class KernelSpec:
         A name of the table, a `ForestKernel`, or a function of two matrices that
         returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may
         depend on the two examples i and j only.
-    gamma : float, optional
+    gamma : float or "scale", optional
         Scale of "poly" and "rbf", positive. By default it is derived from the training
         examples, which are those of the columns: `median_gamma` for "rbf",
-        1 / n_features for "poly".
+        1 / n_features for "poly". "scale" is derived by `scale_gamma`.
     degree : int, default=3
         Degree of "poly", positive.
     coef0 : float, default=1
@@ -91,7 +92,7 @@ class KernelSpec:
     """
 
     name: str | ForestKernel | Callable[..., Any] = "linear"
-    gamma: float | None = None
+    gamma: Any = None  # float, "scale" or None
     degree: int = 3
     coef0: float = 1
     kernel_params: Mapping[str, Any] | None = field(default=None, hash=False)
@@ -167,9 +168,10 @@ class KernelSpec:
         """
         if self._scale is None:
             return replace(self, gamma=None)
-        if self.gamma is not None:
+        if isinstance(self.gamma, Real):
             return self
-        return replace(self, gamma=self._scale.default(X, sample_weight))
+        derived = self._scale.default if self.gamma is None else scale_gamma
+        return replace(self, gamma=derived(X, sample_weight))
 
     def unit_gamma(self, X: Any, sample_weight: Any = None) -> float:
         """Return the gamma at which a typical size of the examples `X` becomes 1.
@@ -310,10 +312,12 @@ class Kernel(NamedTuple):
 
 def _check_gamma(spec: KernelSpec) -> None:
     gamma = spec.gamma
-    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+    if gamma is None or (isinstance(gamma, str) and gamma == "scale"):
+        return
+    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(
-            "gamma must be a positive number, or None for one that is derived from the "
-            f"training examples; got {gamma!r}."
+            'gamma must be a positive number, or None or "scale" for one that is '
+            f"derived from the training examples; got {gamma!r}."
         )
 
 
@@ -336,7 +340,7 @@ def _ones(spec: KernelSpec, X: Any) -> FloatArray:
 
 
 def _polynomial_diagonal(spec: KernelSpec, X: Any) -> FloatArray:
-    gamma = _one_over_n_features(X) if spec.gamma is None else spec.gamma
+    gamma = spec.with_gamma(X).gamma
     # float(): a NumPy scalar would turn float32 into float64
     base = float(gamma) * squared_norms(X) + float(spec.coef0)
     return base**spec.degree
@@ -353,7 +357,11 @@ KERNELS: dict[str, Kernel] = {
     ),
     "poly": Kernel(
         matrix=lambda spec, X, Y: polynomial_kernel(
-            X, Y, gamma=spec.gamma, degree=spec.degree, coef0=spec.coef0
+            X,
+            Y,
+            gamma=spec.with_gamma(X if Y is None else Y).gamma,
+            degree=spec.degree,
+            coef0=spec.coef0,
         ),
         diagonal=_polynomial_diagonal,
         scale=Scale(default=_one_over_n_features, unit=length_gamma),

@@ -194,7 +194,7 @@ def _reasons(
 
 def _reason(explanation: LabelExplanation, is_wrong: bool) -> Reason:
     edges = [(_neighbour(one), one) for one in explanation.contributions]
-    features = getattr(explanation, "features", None)
+    features = explanation.features
     parts = [
         (f"{shown(one.feature)} = {_number(one.value)}", one) for one in features or ()
     ]

@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import needs_probability
+from spanforest._estimator_docs import documented
 from spanforest._inputs import KernelInput
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
@@ -42,6 +43,7 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@documented
 class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     """Random graph ensemble that chooses its kernel, C and loss by cross-validation.
 
@@ -52,36 +54,35 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=30
-        Number of members of the final ensemble.
-    aggregation : {"mve", "amm", "mam"}, default="mam"
-        How members are combined, in the search as in the end.
-    graph : str, graph, list of graphs or callable, default="informed_tree"
-        As in `RandomGraphEnsembleClassifier`, where ``"random_tree"``, which does not
-        look at the labels, is the default.
-    kernels : str, ForestKernel, callable or sequence of these, \
-    default=("linear", "rbf")
-        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes. A forest
-        is grown again on every fold.
-        "precomputed" can only stand alone.
-    gammas : sequence of float, optional
+    n_estimators
+        This is the size of the final ensemble.
+    aggregation
+        The search combines them in the same way.
+    graph : str, graph, list of graphs or callable
+        It is drawn anew for every member. A list has one graph per member.
+    kernels : str, ForestKernel, callable or sequence of these
+        Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
+        ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
+        on every fold), a function of two feature matrices; or ``"precomputed"``, which
+        can only stand alone.
+    gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
         examples (for "poly", their mean squared length) becomes 1. By default
         0.5, 1, 2.
-    degree, coef0, kernel_params, normalize_kernel, scaling
-        As in `MMCRFClassifier`, the same for all kernels that have them.
-    Cs : sequence of float, default=(0.3, 1, 3, 10)
-        Values of C to choose from.
-    losses : str or sequence of str, default=("edge", "hamming")
-        Losses to choose from.
-    fit_intercept, tol, max_iter, missing_label, class_weight
-        As in `RandomGraphEnsembleClassifier`. The search stops at a gap of 0.05 or
-        after 50 passes if these ask for more.
-    cv : int, splitter or iterable of (train, test), default=3
+    Cs : sequence of float
+        Values of C to choose from: the weight of the training errors.
+    losses : str or sequence of str
+        Losses to choose from. ``"edge"`` counts edges whose label pair is wrong,
+        ``"hamming"`` counts wrong labels.
+    tol
+        The search stops at a gap of 0.05 if this asks for a smaller one.
+    max_iter
+        The search stops after 50 passes if this asks for more.
+    cv : int, splitter or iterable of (train, test)
         Number of folds, which then agree in how many positive labels their examples
         have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds.
-    scoring : str or callable, default="mean"
+    scoring : str or callable
         What the best candidate is best in: "multilabel_accuracy",
         "microlabel_accuracy", "microlabel_f1" (of the higher of two values), the "mean"
         of them (without F1 if a label has more than two values); the name of a scorer
@@ -91,19 +92,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         values as 0 and 1, and row numbers in place of features. Labels that are not
         observed do not count; scorers and functions see the predicted label in their
         place.
-    n_estimators_search : int, default=3
+    n_estimators_search : int
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
-    random_state : int, RandomState, Generator or None
-        Draws the graphs, the folds and the order of the examples.
-    verbose : int, default=0
-        Show progress if positive: a bar on a terminal if rich is installed, else plain
-        lines on stderr.
-    n_jobs : int, optional
-        How many members are trained at the same time, in threads unless joblib is told
-        otherwise. It changes no result.
-    probability : bool, default=False
-        As in `RandomGraphEnsembleClassifier`, for the final ensemble.
+    random_state
+        It draws the folds too.
+    probability
+        The first ten members of the final ensemble are trained again on each of five
+        folds.
 
     Attributes
     ----------
@@ -122,11 +118,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         As in `sklearn.model_selection.GridSearchCV`; a data frame can be made of it.
         Training times are of one value of C after another, each beginning where the one
         before it ended.
-    estimators_, graphs_, consensus_graph_, coef_, dual_coef_, intercept_, \
-    duality_gap_, dual_objective_, n_iter_, gap_history_, gap_seconds_, classes_, \
-    label_names_, has_node_factors_, calibration_, X_fit_, n_features_in_, \
-    feature_names_in_
-        Of the final ensemble, as in `RandomGraphEnsembleClassifier`.
+    estimators_, graphs_, consensus_graph_, cell_coef_, dual_coef_, \
+    cell_intercept_, coef_, intercept_, duality_gap_, dual_objective_, n_iter_, \
+    gap_history_, gap_seconds_, classes_, label_names_, has_node_factors_, \
+    calibration_, X_fit_, n_features_in_, feature_names_in_
+        Those of the final ensemble, described in `RandomGraphEnsembleClassifier`.
 
     See Also
     --------
@@ -267,11 +263,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     predict = _delegated(RandomGraphEnsembleClassifier.predict)
     predict_certified = _delegated(RandomGraphEnsembleClassifier.predict_certified)
     predict_topk = _delegated(RandomGraphEnsembleClassifier.predict_topk)
+    predict_ranking = _delegated(RandomGraphEnsembleClassifier.predict_ranking)
     staged_predict = _delegated(RandomGraphEnsembleClassifier.staged_predict)
     decision_function = _delegated(RandomGraphEnsembleClassifier.decision_function)
     score = _delegated(RandomGraphEnsembleClassifier.score)
     predict_proba = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_proba)
+    )
+    predict_log_proba = needs_probability(
+        _delegated(RandomGraphEnsembleClassifier.predict_log_proba)
     )
     predict_for = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_for)
