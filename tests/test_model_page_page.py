@@ -146,6 +146,13 @@ def test_a_kernel_matrix_may_take_the_place_of_features():
     assert "30 examples" in page_of(model, K[TEST][:, TRAIN], Y[TEST])
 
 
+def test_labels_may_be_sparse():
+    model = ensemble().fit(X[TRAIN], sparse.csr_array(Y[TRAIN]))
+    dense = ensemble().fit(X[TRAIN], Y[TRAIN])
+    page = page_of(model, Y=sparse.csr_array(Y[TEST]))
+    assert page == page_of(dense, Y=Y[TEST])
+
+
 def test_nothing_in_names_becomes_markup_or_a_control_character():
     names = [HOSTILE, "a\x00b\x1b[31m\u202e", "", "x" * 5000, "plain"]
     labels = LABELS.set_axis(names, axis="columns")

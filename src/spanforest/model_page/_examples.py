@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from spanforest._wording import count
-from spanforest.diagnostics import Contribution, LabelExplanation, explain
+from spanforest.diagnostics import (
+    Contribution,
+    FeatureContribution,
+    LabelExplanation,
+    explain,
+)
 from spanforest.model_page._outcomes import UNKNOWN, Outcomes, codes_of, shown
 
 N_REASONS = 8  # labels of an example that are explained
@@ -193,19 +198,15 @@ def _reasons(
 
 
 def _reason(explanation: LabelExplanation, is_wrong: bool) -> Reason:
-    edges = [(_neighbour(one), one) for one in explanation.contributions]
     features = explanation.features
-    parts = [
-        (f"{shown(one.feature)} = {_number(one.value)}", one) for one in features or ()
-    ]
     return Reason(
         explanation.label,
         shown(explanation.value),
         shown(explanation.alternative),
         _number(explanation.margin),
         is_wrong,
-        _both_sides(edges),
-        None if features is None else _both_sides(parts),
+        _both_sides([(_neighbour(e), e.difference) for e in explanation.contributions]),
+        None if features is None else _feature_sides(features, explanation.constant),
     )
 
 
@@ -213,16 +214,25 @@ def _neighbour(one: Contribution) -> str:
     return "on its own" if one.other is None else f"{one.other} = {shown(one.value)}"
 
 
-def _both_sides(
-    contributions: Sequence[tuple[str, Any]],
+def _feature_sides(
+    features: Sequence[FeatureContribution], constant: float
 ) -> tuple[list[Cause], list[Cause]]:
-    """Return the strongest contributions for and against, with a sum of the others."""
+    parts = [
+        (f"{shown(f.feature)} = {_number(f.value)}", f.difference) for f in features
+    ]
+    return _both_sides([*parts, ("no feature", constant)])
+
+
+def _both_sides(
+    differences: Sequence[tuple[str, float]],
+) -> tuple[list[Cause], list[Cause]]:
+    """Return the strongest causes for and against, with a sum of the others."""
     sides = []
     for sign in (1, -1):
-        side = [one for one in contributions if sign * one[1].difference > 0]
-        side.sort(key=lambda one: -abs(one[1].difference))
-        causes = [Cause(text, _signed(one.difference)) for text, one in side[:N_CAUSES]]
-        rest = [one.difference for _, one in side[N_CAUSES:]]
+        side = [(text, change) for text, change in differences if sign * change > 0]
+        side.sort(key=lambda cause: -abs(cause[1]))
+        causes = [Cause(text, _signed(change)) for text, change in side[:N_CAUSES]]
+        rest = [change for _, change in side[N_CAUSES:]]
         if rest:
             causes.append(Cause(f"{len(rest)} more", _signed(sum(rest))))
         sides.append(causes)
