@@ -53,6 +53,7 @@ results:
 | `offsets.py` | [the measure](../docs/guide/measures.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
+| `several_kernels.py` | [one kernel or several](../docs/which_kernel.rst) |
 | `defaults.py` | [where the defaults come from](../docs/guide/choosing.rst) |
 """
 

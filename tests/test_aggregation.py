@@ -31,6 +31,7 @@ from spanforest.metrics import microlabel_accuracy
 # --- MAM: the best label set of the average scores -----------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
@@ -45,6 +46,7 @@ def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     assert (reached <= best.bound + 1e-9).all()
 
 
+@pytest.mark.needs_compiled
 def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
     fitted = ensemble().fit(X, Y)
     union, scores = average_scores(fitted, X_new)
@@ -54,6 +56,7 @@ def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
     assert_allclose(reached, exhaustive_search(union, scores).score)
 
 
+@pytest.mark.needs_compiled
 def test_mam_by_max_product_is_the_papers_decoding():
     fitted = ensemble().fit(X, Y)
     union, scores = average_scores(fitted, X_new)
@@ -63,6 +66,7 @@ def test_mam_by_max_product_is_the_papers_decoding():
     assert microlabel_accuracy(predicted, fitted.predict(X_new)) > 0.95
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("graph", ["random_pairing", lambda n, rng: [(0, 1)]])
 def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
     fitted = ensemble(graph=graph).fit(X, Y)
@@ -78,6 +82,7 @@ def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
 # --- AMM and MVE: mean max-marginals and votes ---------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_amm_maximises_the_mean_max_marginal(labels):
     fitted = ensemble().fit(X, labels)
@@ -92,6 +97,7 @@ def test_amm_maximises_the_mean_max_marginal(labels):
         assert_allclose(chosen, mean.max(axis=1))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("n_estimators", [4, 5])
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_mve_is_the_vote_and_the_mean_max_marginal_breaks_ties(n_estimators, labels):

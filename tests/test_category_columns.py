@@ -63,5 +63,3 @@ def test_indicators_have_a_column_for_every_category():
     known = CategoryColumns.of(frame, None)
     expected = [[1.5, 1, 0, 0], [np.nan, 0, 0, 1], [2.0, 0, 0, 0]]
     assert_array_equal(known.indicators(frame), expected)
-    rows = np.arange(8.0).reshape(4, 2)
-    assert_array_equal(known.sums(rows), [[0, 1], [12, 15]])

@@ -69,6 +69,7 @@ def test_a_label_that_never_occurs_has_no_recall(ok, folder):
     assert facts["microlabel_f1"] == microlabel_f1(Y, predictions(ok, "m", "a.csv"))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("words", [("no", "yes"), (1, 2), ("absent", "present")])
 def test_f1_counts_the_higher_of_two_values(ok, folder, words):
     X, Y = make_songs(40, 0)

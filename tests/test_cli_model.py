@@ -28,6 +28,7 @@ def songs_of_keys(keys):
     )
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_text_is_encoded_by_what_it_says_not_by_its_order(
     ok, warns, fails, folder, suffix

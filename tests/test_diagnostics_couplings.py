@@ -31,6 +31,7 @@ def test_equal_labels_attract_and_opposite_ones_repel():
     assert together > 0 > apart
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("model", [single(), ensemble(3)], ids=["single", "ensemble"])
 def test_couplings_of_binary_labels_are_interaction_times_deviations(model):
     fitted = model.fit(X, Y)
@@ -70,6 +71,7 @@ def test_scores_of_single_labels_change_no_coupling():
     assert_allclose(edge_couplings(fitted, X, Y).strength, before, atol=1e-12)
 
 
+@pytest.mark.needs_compiled
 def test_couplings_take_frequencies_from_the_prediction_by_default():
     fitted = ensemble(3).fit(X, Y)
     expected = edge_couplings(fitted, X_new, fitted.predict(X_new))

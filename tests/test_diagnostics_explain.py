@@ -24,6 +24,7 @@ MODELS = {
 }
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 @pytest.mark.parametrize("name", MODELS)
 def test_contributions_sum_to_the_difference_of_the_scores(name, labels):
@@ -73,6 +74,7 @@ def test_a_label_without_edges_has_one_contribution_of_its_own():
     assert_allclose(own.difference, abs(fitted.decision_function(X_new[:1])[0, 2]))
 
 
+@pytest.mark.needs_compiled
 def test_margins_of_an_ensemble_agree_with_its_decision_function():
     fitted = ensemble(6).fit(X, Y)
     assert not fitted.consensus_graph_.is_forest
@@ -84,6 +86,7 @@ def test_margins_of_an_ensemble_agree_with_its_decision_function():
     assert_allclose(explain(fitted, X_new[0]).labels[0].margin, -margins[0].min())
 
 
+@pytest.mark.needs_compiled
 def test_an_example_may_come_as_a_row_of_anything():
     frame = pd.DataFrame(X, columns=list("wxyz"))
     labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
@@ -105,6 +108,7 @@ def test_an_example_may_come_as_a_row_of_anything():
         explain(plain, X[:2])
 
 
+@pytest.mark.needs_compiled
 def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
     labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
     fitted = ensemble(8).fit(X, labels)
@@ -132,6 +136,7 @@ def test_a_label_with_one_value_has_no_alternative():
     assert "label2 = 1, the only value seen in training" in str(explanation)
 
 
+@pytest.mark.needs_compiled
 def test_explanations_are_immutable_and_need_a_name_for_every_label():
     explanation = explain(single().fit(X, Y), X_new[0])
     assert isinstance(explanation, Explanation)

@@ -99,22 +99,21 @@ class CategoryColumns:
         ]
         return np.hstack(columns, dtype=np.float64)
 
-    def sums(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a row per column of X, of rows that belong to columns of `indicators`.
+    def summed(self, parts: NDArray[np.float64], n_features: int) -> Any:
+        """Return a row per feature of X, given a row per indicator or per number.
 
         Examples
         --------
         >>> known = CategoryColumns.of([["red", 1], ["blue", 2]], columns=[0])
-        >>> known.sums(np.array([[1.0], [2.0], [4.0]]))
-        array([[3.],
-               [4.]])
+        >>> known.summed(np.array([[1.0], [2.0], [5.0]]), n_features=2).tolist()
+        [[3.0], [5.0]]
         """
-        sizes = {j: len(names) for j, names in self.categories.items()}
-        n_columns = len(rows) - sum(sizes.values()) + len(sizes)
-        widths = [sizes.get(j, 1) for j in range(n_columns)]
-        stops = np.cumsum(widths)
-        pairs = zip(stops - widths, stops, strict=True)
-        return np.array([rows[start:stop].sum(axis=0) for start, stop in pairs])
+        if len(parts) == n_features:
+            return parts
+        sizes = [len(self.categories.get(j, [j])) for j in range(n_features)]
+        total = np.zeros((n_features, *parts.shape[1:]))
+        np.add.at(total, np.repeat(np.arange(n_features), sizes), parts)
+        return total
 
 
 def _is_frame(X: Any) -> bool:

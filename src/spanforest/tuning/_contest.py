@@ -164,7 +164,7 @@ def name_of(params: dict[str, Any]) -> str:
     'ForestKernel(min_samples_leaf=5)'
     """
     kernel = params["kernel"]
-    name = getattr(kernel, "__name__", None) or str(kernel)
+    name = getattr(kernel, "__name__", None) or " ".join(str(kernel).split())
     return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
 
 

@@ -19,6 +19,7 @@ from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
 from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
+from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
 from spanforest.aggregation import combine
 from spanforest.ensemble import Plan
@@ -86,6 +87,10 @@ class Fold(NamedTuple):
             values.append(known)
         return cls(inside, test_rows, values)
 
+    def of_member(self, t: int) -> tuple[TrainingSet, Any]:
+        """Return what member t learns from, and the rows that it is tested on."""
+        return self.data.of_member(t), of_member(self.test_rows, t)
+
     def codes_in_all_data(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes that all data have for predicted codes."""
         columns = zip(self.values, codes.T, strict=True)
@@ -120,13 +125,11 @@ class Search(NamedTuple):
         data = data._replace(basis=data.basis.in_single_precision())
         folds = {place: Fold.of(data, *self.folds[place]) for place in places}
         losses = self.grid.losses
+        settings = [self.plan.settings._replace(loss=loss) for loss in losses]
         calls = [
-            (
-                *(folds[place].data, folds[place].test_rows, draw),
-                *(self.plan.settings._replace(loss=losses[k]), self.grid.Cs),
-            )
+            (*folds[place].of_member(t), draw, settings[k], self.grid.Cs)
             for place, k in product(places, range(len(losses)))
-            for draw in self.plan.draws
+            for t, draw in enumerate(self.plan.draws)
         ]
         paths = iter(self.workers.run(scores_along_path, calls, what))
         n = len(self.plan.draws)

@@ -24,8 +24,13 @@ from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
 from spanforest._weights import Targets, read_targets
-from spanforest.ensemble import RandomGraphEnsembleClassifier, warn_of_shortfall
+from spanforest.ensemble import (
+    RandomGraphEnsembleClassifier,
+    check_member_kernels,
+    warn_of_shortfall,
+)
 from spanforest.kernels import KernelSpec
+from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._candidates import (
@@ -84,19 +89,20 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         The search combines them in the same way.
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
-    kernels : str, ForestKernel, callable or sequence of these
+    kernels : str, ForestKernel, SumKernel, callable or sequence of these
         Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
         ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
-        on every fold, with at most 100 trees), a function of two feature matrices; or
-        ``"precomputed"``, which can only stand alone. ``"auto"``: forests whose
-        smallest leaves have 5 and 1 examples; "linear" unless X has NaN; and "rbf" if
-        moreover at most half of the entries of X are zero and there are at most 5,000
-        examples.
+        on every fold, with at most 100 trees), a function of two feature matrices, a
+        `spanforest.kernels.SumKernel`; or ``"precomputed"``, which can only stand
+        alone. A list inside the sequence is one choice, whose members take its kernels
+        in turn. ``"auto"``: forests whose smallest leaves have 5 and 1 examples;
+        "linear" unless X has NaN; and "rbf" if moreover at most half of the entries of
+        X are zero and there are at most 5,000 examples.
     gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
         examples (for "poly", their mean squared length) becomes 1. By default
-        0.5, 1, 2.
+        0.5, 1, 2. Kernels in lists and sums have their default gamma.
     Cs : sequence of float
         Values of C to choose from: the weight of the training errors.
     losses : str or sequence of str
@@ -420,15 +426,20 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
                 f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
             )
-        specs = [KernelSpec(kernel) for kernel in kernels]  # refuses unknown names
-        has_gamma = is_auto(self.kernels) or any(spec.has_gamma for spec in specs)
-        if self.gammas is not None and not has_gamma:
+        n_estimators = check_count("n_estimators", self.n_estimators)
+        for kernel in kernels:
+            check_member_kernels(kernel, n_estimators)
+        # of all kernels, those with a scale need the examples here
+        scaled = [
+            kernel
+            for kernel in kernels
+            if not is_list(kernel) and KernelSpec(kernel).has_gamma
+        ]
+        if self.gammas is not None and not (scaled or is_auto(self.kernels)):
             raise ValueError(
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
                 f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
-        # of all kernels, those with a scale need the examples here
-        scaled = [kernel for kernel in kernels if KernelSpec(kernel).has_gamma]
         reader = clone(template)
         reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
         X = reader._read_examples(X, reset=True)
@@ -440,11 +451,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         params: list[dict[str, Any]] = []
         for kernel in kernels:
             own = {"kernel": kernel}
-            if any(map(callable, kernels)) and not callable(kernel):
+            if any(map(takes_params, kernels)) and not takes_params(kernel):
                 own["kernel_params"] = None  # they are meant for the callable
             kernel_params = own.get("kernel_params", self.kernel_params)
-            spec = KernelSpec(kernel, None, self.degree, self.coef0, kernel_params)
-            if not spec.has_gamma:
+            inside = kernel if is_list(kernel) else [kernel]
+            # refuses unknown names and wrong parameters of all kernels
+            spec, *_ = kernel_specs(
+                inside, None, self.degree, self.coef0, kernel_params
+            )
+            if is_list(kernel) or not spec.has_gamma:
                 params.append(own)
                 continue
             given = KernelInput(spec, normalize=False)
@@ -462,6 +477,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ) -> Search:
         """Fix the candidates of every kernel, draw the folds, and pick the members."""
         n = check_count("n_estimators_search", self.n_estimators_search)
+        # every kernel of a list has a member, and all candidates have as many members
+        kernels = as_list("kernels", self.kernels)
+        n = max([n, *(len(kernel) for kernel in kernels if is_list(kernel))])
         plan = template._plan()
         settings = plan.settings._replace(
             tol=max(plan.settings.tol, SEARCH_TOL),
@@ -517,6 +535,11 @@ class Examples(NamedTuple):
         return Examples(
             _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
         )
+
+
+def is_list(kernel: Any) -> bool:
+    """Return whether a candidate has several kernels, one per member in turn."""
+    return isinstance(kernel, list | tuple)
 
 
 def as_list(name: str, values: Any) -> list[Any]:
