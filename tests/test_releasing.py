@@ -110,6 +110,21 @@ def test_actionlint_has_nothing_to_say():
     assert run.returncode == 0, run.stdout
 
 
+def test_the_badges_of_the_readme_are_true():
+    badges = re.findall(r"!\[[^]]*\]\((\S*badge\S*)\)", read("README.md"))
+    classifiers = " ".join(project()["project"]["classifiers"])
+    named = re.findall(r"Python :: (3\.\d+)", classifiers)
+    expected = [
+        "/actions/workflows/tests.yml/badge.svg",
+        "/projects/spanforest/badge/?version=latest",
+        f"/badge/python-{named[0]}_to_{named[-1]}-blue",
+        f"/badge/licence-{project()['project']['license'].replace('-', '--')}-blue",
+    ]
+    assert len(badges) == len(expected)
+    assert all(map(str.endswith, badges, expected))
+    assert (ROOT / ".github" / "workflows" / "tests.yml").exists()
+
+
 # --- versions ------------------------------------------------------------------------
 
 
