@@ -111,7 +111,7 @@ def test_actionlint_has_nothing_to_say():
 
 
 def test_the_badges_of_the_readme_are_true():
-    badges = re.findall(r"!\[[^]]*\]\((\S*badge\S*)\)", read("README.md"))
+    badges = re.findall(r"!\[[^]]*\]\(([^)\s]*badge[^)\s]*)\)", read("README.md"))
     classifiers = " ".join(project()["project"]["classifiers"])
     named = re.findall(r"Python :: (3\.\d+)", classifiers)
     expected = [
