@@ -64,7 +64,7 @@ test-bounds: $(READY) stamp  ## same tests, array bounds checked in compiled cod
 test-oldest:  ## same tests, with the oldest dependencies that are allowed, in .venv-oldest
 	$(PYTHON) tools/oldest_versions.py > .oldest.txt
 	# other libraries may have deprecated what these old versions call
-	PIP_CONSTRAINT=.oldest.txt PYTEST_ADDOPTS="-W ignore::DeprecationWarning" \
+	PIP_CONSTRAINT=$(CURDIR)/.oldest.txt PYTEST_ADDOPTS="-W ignore::DeprecationWarning" \
 	    $(MAKE) test VENV=.venv-oldest TOOLS=test
 
 test-prerelease:  ## same tests, with pre-releases of all dependencies, in .venv-prerelease
