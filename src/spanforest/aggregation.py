@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 AGGREGATIONS = ("mve", "amm", "mam")
-MARGIN_SLACK = 8.0  # rounding errors of two margins compared, in units of N u T
+MARGIN_SLACK = 8.0  # rounding errors of two margins, in units of N u T (see inference)
 
 
 class Ballot(NamedTuple):
@@ -131,6 +131,7 @@ def count_ballots(
     votes: list[Any] = [0.0] * members[0].n_labels
     margins: list[Any] = [0.0] * members[0].n_labels
     slack: Any = 0.0
+    added: Any = 0.0  # u T, summed over the members so far
     for t, (factors, member_scores) in enumerate(zip(members, scores, strict=True)):
         # without search, which costs too much per member: on a graph with cycles a
         # vote may differ from the member's own `predict`
@@ -139,24 +140,11 @@ def count_ballots(
             chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
             votes[j] = votes[j] + chosen
             margins[j] = margins[j] + margin
-        slack = slack + _added_error(factors, member_scores, margins)
+        n_additions = 2 * factors.n_labels + factors.graph.n_edges
+        one = rounding_slack(factors, member_scores) / (SLACK * n_additions)
+        added = added + one
+        slack = slack + MARGIN_SLACK * n_additions * one + 4.0 * added
         yield Ballot(list(votes), list(margins), t + 1, slack)
-
-
-def _added_error(
-    factors: FactorGraph,
-    scores: NDArray[np.float64],
-    totals: Sequence[NDArray[np.float64]],
-) -> NDArray[np.float64]:
-    """Return how much a member adds to the error of a difference of two total margins.
-
-    A margin of the member is a difference of two scores: its error is at most 3 N u T,
-    in the letters of `rounding_slack`. Adding it to the total costs half a unit in the
-    last place of the total. Both count twice, for the two margins.
-    """
-    largest = np.max([np.abs(total).max(axis=1) for total in totals], axis=0)
-    own = MARGIN_SLACK / SLACK * rounding_slack(factors, scores)
-    return own + np.finfo(np.float64).eps * largest
 
 
 def average_margins(
