@@ -41,12 +41,13 @@ from spanforest.metrics import microlabel_accuracy
 # --- MAM: the best label set of the average scores -----------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     fitted = ensemble(kernel=kernel).fit(X, labels)
     union, scores = average_scores(fitted, X_new)
-    own = fitted._input.rows(X_new) @ fitted._weights + fitted.intercept_
+    own = fitted._input.rows(X_new) @ fitted._weights + fitted.cell_intercept_
     assert_allclose(own, scores, atol=1e-9)
     reached = score_labels(union, scores, fitted.predict(X_new))
     best = decode(union, scores)
@@ -55,6 +56,7 @@ def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     assert (reached <= best.bound + 1e-9).all()
 
 
+@pytest.mark.needs_compiled
 def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
     fitted = ensemble().fit(X, Y)
     union, scores = average_scores(fitted, X_new)
@@ -64,6 +66,7 @@ def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
     assert_allclose(reached, exhaustive_search(union, scores).score)
 
 
+@pytest.mark.needs_compiled
 def test_mam_by_max_product_is_the_papers_decoding():
     fitted = ensemble().fit(X, Y)
     union, scores = average_scores(fitted, X_new)
@@ -73,6 +76,7 @@ def test_mam_by_max_product_is_the_papers_decoding():
     assert microlabel_accuracy(predicted, fitted.predict(X_new)) > 0.95
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("graph", ["random_pairing", lambda n, rng: [(0, 1)]])
 def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
     fitted = ensemble(graph=graph).fit(X, Y)
@@ -80,7 +84,7 @@ def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
     alone = {j for g in fitted.graphs_ for j in np.flatnonzero(g.degrees == 0).tolist()}
     assert len(alone) > 0
     assert set(union.unary_labels.tolist()) == alone
-    assert fitted.intercept_.shape == (union.n_cells,)
+    assert fitted.cell_intercept_.shape == (union.n_cells,)
     reached = score_labels(union, scores, fitted.predict(X_new))
     assert_allclose(reached, exhaustive_search(union, scores).score)
 
@@ -88,6 +92,7 @@ def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
 # --- AMM and MVE: mean max-marginals and votes ---------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_amm_maximises_the_mean_max_marginal(labels):
     fitted = ensemble().fit(X, labels)
@@ -102,6 +107,7 @@ def test_amm_maximises_the_mean_max_marginal(labels):
         assert_allclose(chosen, mean.max(axis=1))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("n_estimators", [4, 5])
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_mve_is_the_vote_and_the_mean_max_marginal_breaks_ties(n_estimators, labels):

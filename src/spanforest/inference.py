@@ -225,9 +225,16 @@ def rounding_slack(factors: FactorGraph, scores: ArrayLike) -> NDArray[np.float6
 def _largest_sums(
     factors: FactorGraph, scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    sums = np.empty((len(scores), 3))
-    _compiled.largest_sums(scores, factors.arrays, sums)
-    return sums
+    """Return three sums over factors, for every row of scores.
+
+    They are the sums of m_f, |m_f| and M_f, with m_f the largest cell of factor f and
+    M_f its largest absolute value. A cell that is not a number makes all three so.
+    """
+    start = factors.arrays.factor["offset"]
+    top = np.maximum.reduceat(scores, start, axis=1)
+    largest = np.maximum(top, -np.minimum.reduceat(scores, start, axis=1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.stack([top.sum(1), np.abs(top).sum(1), largest.sum(1)], axis=1)
 
 
 def max_product(

@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: c94a1a7690d4198c

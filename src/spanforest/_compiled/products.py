@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: c94a1a7690d4198c

@@ -258,10 +258,10 @@ class LeafMap:
         )
         leaves = np.empty((X.shape[0], self.n_trees), dtype=np.int32)
         if sparse.issparse(X):
-            rows = _compiled.SparseRows(X.data, X.indices, X.indptr)
+            rows = _compiled.SparseRows.of(X)
             _compiled.sparse_leaves(rows, self.n_features, trees, leaves)
         else:
-            _compiled.dense_leaves(np.ascontiguousarray(X), trees, leaves)
+            _compiled.dense_leaves(_compiled.read_only(X), trees, leaves)
         return leaves
 
     def indicator(self, leaves: NDArray[np.int32]) -> sparse.csr_array:
