@@ -55,12 +55,8 @@ def test_every_option_is_explained(name):
         assert option.help, f"{name}: {parameter} has no help"
 
 
-<<<<<<< HEAD
 @pytest.mark.needs_compiled
-@pytest.mark.parametrize("name", sorted({*command_names()} - {"reproduce", "report"}))
-=======
 @pytest.mark.parametrize("name", sorted({*command_names()} - {"reproduce"}))
->>>>>>> pages
 def test_the_example_in_the_help_runs(ok, songs, name):
     files = {"train": "songs.spanforest", "predict": "predicted.csv"}
     files["report"] = "songs.html"
