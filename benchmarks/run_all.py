@@ -14,6 +14,7 @@ import common
 
 HERE = Path(__file__).parent
 SCRIPTS = (
+    "imports",
     "first_fit",
     "epoch",
     "time_to_gap",
