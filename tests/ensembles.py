@@ -36,7 +36,7 @@ def scores_of(model, X):
 
 def member_scores(fitted, member, X):
     """Return the scores of examples under one member."""
-    return fitted._input.rows(X) @ member._weights + member.cell_intercept_
+    return member._input.rows(X) @ member._weights + member.cell_intercept_
 
 
 def average_scores(fitted, X):

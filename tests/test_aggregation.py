@@ -1,12 +1,22 @@
 """MVE, AMM and MAM against their definitions, computed by hand."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from ensembles import GRADES, X, X_new, Y, average_scores, ensemble, member_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import random_forest, random_graph, scores_for, seeds, trials
+from oracles import exact_scores
+from strategies import (
+    random_forest,
+    random_graph,
+    scores_for,
+    seeds,
+    trials,
+    uneven_scores,
+)
 
 from spanforest.aggregation import (
     AGGREGATIONS,
@@ -17,7 +27,7 @@ from spanforest.aggregation import (
     count_ballots,
 )
 from spanforest.factors import FactorGraph
-from spanforest.graphs import consensus_graph
+from spanforest.graphs import LabelGraph, consensus_graph
 from spanforest.inference import (
     decode,
     exhaustive_search,
@@ -121,7 +131,7 @@ def test_mve_is_the_vote_and_the_mean_max_marginal_breaks_ties(n_estimators, lab
 def test_no_margin_however_large_outweighs_a_vote():
     votes = [np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 1.0]])]
     margins = [np.array([[-1e9, 0.0], [-1e9, -2e9], [-2e-9, -1e-9]])]
-    ballot = Ballot(votes, margins, 3)
+    ballot = Ballot(votes, margins, 3, np.zeros(3))
     (shares,) = ballot.strengths("mve")
     assert shares.argmax(axis=1).tolist() == [0, 0, 1]
     assert ballot.choose("mve").ravel().tolist() == [0, 0, 1]
@@ -131,7 +141,7 @@ def test_no_margin_however_large_outweighs_a_vote():
 def test_votes_and_margins_break_each_others_ties_at_any_scale(size):
     votes = [np.array([[1.0, 1.0], [0.0, 2.0]])]
     margins = [size * np.array([[-2.0, -1.0], [0.0, 0.0]])]
-    ballot = Ballot(votes, margins, 2)
+    ballot = Ballot(votes, margins, 2, np.zeros(2))
     assert ballot.choose("mve").ravel().tolist() == [1, 1]
     assert ballot.choose("amm").ravel().tolist() == [1, 1]
 
@@ -159,8 +169,8 @@ def test_with_one_tree_all_aggregations_are_the_member(kernel):
 
 
 @st.composite
-def ensembles(draw, max_members=4):
-    """Draw members of 1 to 4 labels, with scores of three examples for each."""
+def ensembles(draw, max_members=4, scores_for=scores_for):
+    """Draw members of 1 to 4 labels, with scores of a few examples for each."""
     rng = np.random.default_rng(draw(seeds))
     n_labels = draw(st.integers(1, 4))
     n_values = rng.choice([1, 2, 2, 3], size=n_labels)
@@ -268,3 +278,69 @@ def test_one_member_is_combined_to_its_own_best_label_set(problem, aggregation):
     predicted = combine(aggregation, [factors], [scores])
     best = exhaustive_search(factors, scores).score
     assert_allclose(score_labels(factors, scores, predicted), best, atol=1e-9)
+
+
+# --- ties of AMM: what rounding may hide, and no more ---------------------------------
+
+
+def exact_margins(factors, row, labels, j):
+    """Return the margins of label j as fractions; `labels` is the decoded label set."""
+    exact, values = exact_scores(factors, row), range(factors.n_values[j])
+    if not factors.graph.is_forest:
+        flipped = [(*labels[:j], a, *labels[j + 1 :]) for a in values]
+        return [exact[one] - exact[tuple(labels)] for one in flipped]
+    best = max(exact.values())
+    return [max(exact[z] for z in exact if z[j] == a) - best for a in values]
+
+
+def exact_totals(members, scores, decoded, i, j):
+    """Return the sum over members of the margins of label j for example i."""
+    margins = [
+        exact_margins(factors, own[i], labels[i].tolist(), j)
+        for factors, own, labels in zip(members, scores, decoded, strict=True)
+    ]
+    return [sum(column) for column in zip(*margins, strict=True)]
+
+
+def decode_all(members, scores):
+    """Return the label sets that every member predicts."""
+    return [decode(*pair).labels for pair in zip(members, scores, strict=True)]
+
+
+@given(ensembles(scores_for=uneven_scores))
+@trials(60)
+def test_rounding_moves_a_difference_of_margins_by_no_more_than_the_slack(problem):
+    members, scores = problem
+    *_, ballot = count_ballots(members, scores)
+    decoded = decode_all(members, scores)
+    for i, slack in enumerate(ballot.slack):
+        if not np.isfinite(slack):
+            continue
+        for j, margins in enumerate(ballot.margins):
+            exact = exact_totals(members, scores, decoded, i, j)
+            errors = [Fraction(m) - x for m, x in zip(margins[i], exact, strict=True)]
+            assert max(errors) - min(errors) <= Fraction(slack)
+        sizes = sum(np.abs(own[i]).sum() for own in scores)
+        assert slack <= 500 * np.finfo(float).eps * sizes + 1e-300
+
+
+@given(ensembles())
+@trials(60)
+def test_margins_that_tie_exactly_leave_the_choice_to_the_votes(problem):
+    members, scores = problem
+    scores = [np.round(own) / 10 for own in scores]  # tenths are rounded
+    *_, ballot = count_ballots(members, scores)
+    whole = [np.round(10 * own) for own in scores]
+    decoded = decode_all(members, scores)
+    for (i, j), chosen in np.ndenumerate(ballot.choose("amm")):
+        exact = exact_totals(members, whole, decoded, i, j)
+        tied = [a for a, total in enumerate(exact) if total == max(exact)]
+        votes = ballot.votes[j][i]
+        assert chosen == max(tied, key=lambda a, votes=votes: (votes[a], -a))
+
+
+def test_a_small_difference_of_large_margins_decides():
+    alone = FactorGraph(LabelGraph(1, []), [2])
+    scores = [np.array([[0.0, -1e9]]), np.array([[-1e9 - 1e-2, 0.0]])]
+    assert combine("amm", [alone, alone], scores).tolist() == [[1]]
+    assert combine("mve", [alone, alone], scores).tolist() == [[1]]

@@ -29,6 +29,7 @@ from spanforest.datasets import (
     Attribute,
     Relation,
 )
+from spanforest.kernels import SumKernel
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")
@@ -57,6 +58,11 @@ def test_train_and_predict_do_what_the_library_does(ok, folder):
     [
         (("--kernel", "rbf", "--gamma", "0.5"), {"kernel": "rbf", "gamma": 0.5}),
         (("--kernel", "poly", "--degree", "2"), {"kernel": "poly", "degree": 2}),
+        (("--kernel", "rbf, linear"), {"kernel": ["rbf", "linear"]}),
+        (
+            ("--kernel", "poly,rbf+linear"),
+            {"kernel": ["poly", SumKernel(["rbf", "linear"])]},
+        ),
         (("--normalize",), {"normalize_kernel": True}),
         (("--C", "0.1", "--loss", "hamming"), {"C": 0.1, "loss": "hamming"}),
         (("--graph", "recursive_tree"), {"graph": "recursive_tree"}),
@@ -171,16 +177,17 @@ def test_counting_labels_skips_what_is_dropped_in_arff_too(ok, folder):
     assert predictions(ok, "m", "a.arff").columns.tolist() == LABELS
 
 
-def test_the_forest_kernel_takes_missing_features_and_no_scaling(ok, folder):
+@pytest.mark.parametrize("kernel", ["forest", "forest,forest", "forest+forest"])
+def test_the_forest_kernel_takes_missing_features_and_no_scaling(ok, folder, kernel):
     frame = frame_of(*make_songs(40, 0))
     frame.loc[[2, 5], "tempo"] = np.nan
     frame.to_csv("gaps.csv", index=False)
-    args = ("--labels", "last:3", "--trees", "2", "--kernel", "forest")
+    args = ("--labels", "last:3", "--trees", "2", "--kernel", kernel)
     ok("train", "gaps.csv", *args, "-o", "m.spanforest")
     assert [name for name, _ in load("m.spanforest").steps] == ["classifier"]
     assert len(predictions(ok, "m.spanforest", "gaps.csv")) == len(frame)
     facts = json.loads(ok("inspect", "m.spanforest", "--json"))
-    assert facts["parameters"]["kernel"] == "forest"
+    assert facts["kernel"] == kernel.replace("+", " + ").replace(",", ", ")
 
 
 def test_missing_features_are_refused_or_filled(ok, fails, folder):

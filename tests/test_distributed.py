@@ -50,7 +50,7 @@ def assert_same_members(one_fit, other_fit):
         assert_array_equal(one.gap_history_, other.gap_history_)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", ["linear", "rbf"]])
 def test_a_cluster_trains_the_same_members_bit_by_bit(client, kernel):
     X, Y = data()
     ensemble = RandomGraphEnsembleClassifier(6, kernel=kernel, random_state=0)
@@ -60,7 +60,7 @@ def test_a_cluster_trains_the_same_members_bit_by_bit(client, kernel):
     assert_same_members(remote, local)
 
 
-@pytest.mark.parametrize("kernels", ["linear", "rbf"])
+@pytest.mark.parametrize("kernels", ["linear", ["rbf", ["linear", "rbf"]]])
 def test_a_cluster_chooses_the_same_parameters(client, kernels):
     X, Y = data()
     search = RandomGraphEnsembleClassifierCV(

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from spanforest._input_kinds import input_for, kind_of_input
+from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
 from spanforest._label_weights import LabelWeightsMixin
@@ -46,21 +46,17 @@ DECODERS: dict[str, Decoder] = {
 }
 # attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
-    *("cell_coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated_aggregation"),
-    "_fit_digest",
+    *("cell_coef_", "dual_coef_", "_stacked_weights", "X_fit_"),
+    *("calibration_", "_calibrated_aggregation", "_fit_digest"),
 )
 # attributes that describe the training data: members have those of their ensemble
 DATA_ATTRIBUTES = (
     "_coding",
-    "_input",
     "has_node_factors_",
     "classes_",
     "label_names_",
     "n_features_in_",
     "feature_names_in_",
-    "X_fit_",
-    "gamma_",
-    "kernel_",
 )
 
 
@@ -91,10 +87,11 @@ class GraphClassifier(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        kind = kind_of_input(self.kernel)
-        tags.input_tags.sparse = not kind.is_pairwise
-        tags.input_tags.pairwise = kind.is_pairwise
-        tags.input_tags.allow_nan = kind.accepts_nan
+        kinds = kinds_of_inputs(self.kernel)
+        is_pairwise = any(kind.is_pairwise for kind in kinds)
+        tags.input_tags.sparse = not is_pairwise
+        tags.input_tags.pairwise = is_pairwise
+        tags.input_tags.allow_nan = all(kind.accepts_nan for kind in kinds)
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
@@ -108,7 +105,7 @@ class GraphClassifier(
         super().__setstate__(
             {name: value for name, value in state.items() if name != "_factors"}
         )
-        if "cell_coef_" in state or "dual_coef_" in state:
+        if "cell_intercept_" in state:
             self._factors = self._build_factors()
 
     @abstractmethod
@@ -201,13 +198,16 @@ class GraphClassifier(
         if reset:
             # new examples go to this input, whatever set_params does until then
             resources = Resources(self._random_state, getattr(self, "n_jobs", None))
-            spec, normalize = self._kernel_spec, self.normalize_kernel
-            self._input = input_for(spec, normalize, resources)
+            self._input = self._new_input(resources)
         X = self._validated(X, reset=reset)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         return X
+
+    def _new_input(self, resources: Resources) -> Input:
+        """Return the input of the kernel, not yet fitted."""
+        return input_for(self._kernel_spec, self.normalize_kernel, resources)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """Return X as scikit-learn's checks return it, numbers for categories."""
@@ -226,8 +226,10 @@ class GraphClassifier(
         except ValueError as error:
             if accepts_nan or "contains NaN" not in str(error):
                 raise
+            inside = self._input.singles
+            kernels = [given.spec.name for given in inside if not given.accepts_nan]
             raise ValueError(
-                f"Input X contains NaN, and the kernel {self.kernel!r} needs a number "
+                f"Input X contains NaN, and the kernel {kernels[0]!r} needs a number "
                 'for every feature. Choose kernel="forest", which accepts NaN, or fill '
                 "the gaps first, for example with sklearn.impute.SimpleImputer."
             ) from None
@@ -252,15 +254,22 @@ class GraphClassifier(
             X = self._input.select(X, rows)
         if is_auto(self.kernel):
             spec = replace(self._kernel_spec, name=kernel_for(X))
+            columns = self._input.columns
             self._input = input_for(spec, self.normalize_kernel)
+            self._input.columns = columns
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
         self._input.learn_scaling(self.scaling, X, weights[0])
         basis = self._input.fit(X, Y, weights[0])
-        for name, value in self._input.attributes.items():
-            setattr(self, name, value)
+        self._use_input(self._input)
         return TrainingSet(basis, Y, self.label_names_, *weights)
+
+    def _use_input(self, given: Input) -> None:
+        """Take a fitted input, and show users what it learned."""
+        self._input = given
+        for name, value in given.attributes.items():
+            setattr(self, name, value)
 
     def _read_new_examples(self, X: Any) -> Any:
         if self._input.is_pairwise and np.ndim(X) == 2:

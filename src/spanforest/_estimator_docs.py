@@ -32,13 +32,13 @@ graph : str, graph or callable
     ``"independent"`` (no edges); or a list of label pairs, an adjacency matrix, a
     networkx graph, a `spanforest.graphs.LabelGraph`; or a function of
     ``(n_labels, rng)`` that returns one. Graphs with cycles are allowed.
-kernel : str, ForestKernel or callable
+kernel : str, ForestKernel, SumKernel or callable
     ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``, ``"forest"``
     (learned from the labels too; accepts NaN and categories: see
-    `spanforest.kernels.ForestKernel`), ``"precomputed"``, or a function of two
-    feature matrices. ``"auto"`` is "rbf" for tables, that is, if at most half of
-    the entries of `X` are zero and there are at most 5,000 examples; otherwise it
-    is "linear", which needs no matrix.
+    `spanforest.kernels.ForestKernel`), ``"precomputed"``, a function of two feature
+    matrices, or a sum of kernels (`spanforest.kernels.SumKernel`). ``"auto"`` is "rbf"
+    for tables, that is, if at most half of the entries of `X` are zero and there are at
+    most 5,000 examples; otherwise it is "linear", which needs no matrix.
 gamma : float or "scale"
     Scale of "rbf" and "poly", for features after `scaling`. By default, for "rbf",
     one over the median of the squared distances between training examples
@@ -104,7 +104,7 @@ label_names_ : ndarray or None
 has_node_factors_ : bool
     Whether every label has a factor of its own beside its edges: only if some
     labels were missing in `y`.
-kernel_ : str or callable
+kernel_ : str, ForestKernel, SumKernel or callable
     The kernel; what ``"auto"`` chose.
 cell_coef_ : ndarray of shape (n_features, n_cells)
     Weights of all cells of all factors, with a linear kernel. They belong to features
@@ -126,7 +126,8 @@ X_fit_ : ndarray or sparse matrix
     The training examples, not scaled, with a kernel that is neither linear nor
     precomputed nor a forest.
 gamma_ : float or None
-    The scale that the kernel has; None if it has none.
+    The scale that the kernel has; None if it has none. For a sum, a list with an entry
+    per kernel.
 n_features_in_ : int
     Number of features, or of training examples with a precomputed kernel.
 feature_names_in_ : ndarray

@@ -28,12 +28,17 @@ def fingerprint(params: dict[str, Any], *data: Any) -> str:
     >>> fingerprint({"C": 1}, [[0.0]], [1]) == fingerprint({"C": 1}, [[0.0]], [0])
     False
     """
-    shared = {
-        name: getattr(value, "__qualname__", str(value)) if callable(value) else value
-        for name, value in params.items()
-        if name not in _FREE
-    }
+    shared = {name: _named(v) for name, v in params.items() if name not in _FREE}
     return joblib.hash((shared, data))
+
+
+def _named(value: Any) -> Any:
+    """Return a parameter with names in place of functions, in lists and sums too."""
+    if isinstance(value, list | tuple):
+        return [_named(one) for one in value]
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return [type(value).__name__, _named(list(value.get_params(False).values()))]
+    return getattr(value, "__qualname__", str(value)) if callable(value) else value
 
 
 def members_to_keep(ensemble: Any, digest: str | None) -> list[Any]:

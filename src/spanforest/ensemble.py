@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
 from spanforest._estimator_docs import documented
+from spanforest._input_kinds import several_inputs
+from spanforest._inputs import Input, Resources
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
+from spanforest._several_inputs import of_member
 from spanforest._training import (
     Draw,
     Model,
@@ -38,6 +41,8 @@ from spanforest.factors import (
     consensus_factors,
     running_sums,
 )
+from spanforest.kernels._registry import kernel_specs
+from spanforest.kernels._sum import check_kernels
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["RandomGraphEnsembleClassifier"]
@@ -65,9 +70,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member. A fixed
         graph, and "chow_liu", make all members nearly the same.
-    kernel
+    kernel : str, ForestKernel, SumKernel, callable or list of these
         The kernel matrix is computed once for all members, and so is the forest of a
-        forest kernel.
+        forest kernel. A list has several kernels, such as ``["rbf", "forest"]``, which
+        the members take in turn: member t has kernel ``kernel[t % len(kernel)]``.
+        "auto" and "precomputed" can only stand alone.
     tol
         A smaller gap of the members changes few predictions.
     probability
@@ -114,8 +121,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     label_names_
     has_node_factors_
     kernel_
+        With a list of kernels, a list. Weights then stand on the members: `estimators_`
+        have `cell_coef_` or `dual_coef_`, and the ensemble has neither.
     X_fit_
     gamma_
+        With a list of kernels, a list with an entry per kernel.
     n_features_in_
     feature_names_in_
 
@@ -233,10 +243,19 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         n_estimators = check_count("n_estimators", self.n_estimators)
         check_option("aggregation", self.aggregation, AGGREGATIONS)
         graphs = member_graphs(self.graph, n_estimators)
+        check_member_kernels(self.kernel, n_estimators)
         root = seed_sequence(self._random_state)
         seeds = root.spawn(n_estimators)
         (calibration_seed,) = root.spawn(1)
         return Plan(self._settings(), list(map(Draw, graphs, seeds)), calibration_seed)
+
+    def _new_input(self, resources: Resources) -> Input:
+        """Return the input of the kernel, or of all kernels, not yet fitted."""
+        if not isinstance(self.kernel, list | tuple):
+            return super()._new_input(resources)
+        params = self.gamma, self.degree, self.coef0, self.kernel_params
+        specs = kernel_specs(self.kernel, *params)
+        return several_inputs(specs, self.normalize_kernel, resources)
 
     def _learn(
         self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
@@ -244,9 +263,13 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Train all members but the first, which are there, and calibrate if asked."""
         workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
-        calls = [(prepared, draw, plan.settings) for draw in plan.draws[len(kept) :]]
+        calls = [
+            (prepared.of_member(t), draw, plan.settings)
+            for t, draw in enumerate(plan.draws)
+        ][len(kept) :]
         models = workers.run(train_member, calls, "members")
-        self._store([*kept, *map(self._member, models)])
+        added = [self._member(t, one) for t, one in enumerate(models, start=len(kept))]
+        self._store([*kept, *added])
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
             self._calibrated_aggregation = self.aggregation
@@ -260,10 +283,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _store(self, members: list[MMCRFClassifier]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
-        for member in members:
+        for t, member in enumerate(members):
             for name in DATA_ATTRIBUTES:
                 if hasattr(self, name):
                     setattr(member, name, getattr(self, name))
+            member._use_input(self._input.of_member(t))
         self.estimators_ = members
         self.graphs_ = [member.graph_ for member in members]
         self.duality_gap_ = np.array([member.duality_gap_ for member in members])
@@ -271,22 +295,41 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.gap_history_ = [member.gap_history_ for member in members]
         self.gap_seconds_ = [member.gap_seconds_ for member in members]
         self.n_iter_ = np.array([member.n_iter_ for member in members])
-        factors = self._member_factors
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
-        self._weights = average_scores(
-            self._factors, factors, [member._weights for member in members]
-        )
+        self._weights = self._averaged_weights()
+        factors = self._member_factors
         intercepts = [member.cell_intercept_[None] for member in members]
         self.cell_intercept_ = average_scores(self._factors, factors, intercepts)[0]
 
-    def _member(self, model: Model) -> MMCRFClassifier:
-        """Return a member as an estimator that shares this one's training examples."""
+    def _averaged_weights(self) -> NDArray[np.float64]:
+        """Return the members' average weights, those of each kernel below the last.
+
+        A member has zeros where others have the weights of their kernels.
+        """
+        members, n_kernels = self._member_factors, self._input.n_kernels
+        weights = [member._weights for member in self.estimators_]
+        blocks = []
+        for number in range(n_kernels):
+            alike = slice(number, None, n_kernels)  # the members with this kernel
+            block = average_scores(self._factors, members[alike], weights[alike])
+            block *= len(members[alike]) / len(members)
+            blocks.append(block)
+        return blocks[0] if n_kernels == 1 else np.concatenate(blocks)
+
+    def _member(self, t: int, model: Model) -> MMCRFClassifier:
+        """Return member t as an estimator that shares this one's training examples."""
         names = MMCRFClassifier._get_param_names()
         member = MMCRFClassifier(**{name: getattr(self, name) for name in names})
         # a member has no calibration of its own
         member.set_params(graph=model.factors.graph, probability=False)
-        member._input = self._input
+        member._input = self._input.of_member(t)
+        if isinstance(self.kernel, list | tuple):
+            own = member._input.spec.kernel_params
+            member.set_params(
+                kernel=self.kernel[t % len(self.kernel)],
+                kernel_params=own or None,  # they are meant for callables
+            )
         member._store(model)
         return member
 
@@ -297,11 +340,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _member_factors(self) -> list[FactorGraph]:
         return [member._factors for member in self.estimators_]
 
+    def _member_scores(self, rows: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield the scores of each member, given the rows of the ensemble."""
+        for t, member in enumerate(self.estimators_):
+            yield member._scores(of_member(rows, t))
+
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
         if self._calibrated_aggregation == "mam":
             return self._margins(rows)
-        scores = (member._scores(rows) for member in self.estimators_)
-        return average_margins(self._member_factors, scores)
+        return average_margins(self._member_factors, self._member_scores(rows))
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"
@@ -387,8 +434,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _ballots(self, rows: Any) -> Iterator[Ballot]:
         """Yield the votes and margins of the first 1, 2, ... members."""
-        scores = (member._scores(rows) for member in self.estimators_)
-        return count_ballots(self._member_factors, scores)
+        return count_ballots(self._member_factors, self._member_scores(rows))
 
     def _ballot(self, rows: Any) -> Ballot:
         *_, ballot = self._ballots(rows)
@@ -397,7 +443,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _staged_mam(self, rows: Any) -> Iterator[NDArray[np.intp]]:
         """Yield the codes MAM predicts with the first 1, 2, ... members."""
         members, union = self._member_factors, self._factors
-        scores = (member._scores(rows) for member in self.estimators_)
+        scores = self._member_scores(rows)
         for t, total in enumerate(running_sums(union, members, scores), start=1):
             so_far = consensus_factors(members[:t])
             means = total[:, union.places_of(so_far)] / t
@@ -439,6 +485,19 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
             f"n_estimators={n_estimators}. Set n_estimators={len(graph)}."
         )
     return list(graph)
+
+
+def check_member_kernels(kernel: Any, n_estimators: int) -> None:
+    """Refuse a list that cannot be the kernels of this many members."""
+    if not isinstance(kernel, list | tuple):
+        return
+    check_kernels(kernel, "kernel")
+    if len(kernel) > n_estimators:
+        raise ValueError(
+            "every kernel needs a member; got "
+            f"{len(kernel)} kernels for n_estimators={n_estimators}. Set "
+            f"n_estimators={len(kernel)} or more."
+        )
 
 
 def _is_one_graph(graph: list | tuple) -> bool:

@@ -50,8 +50,8 @@ _LONGEST_HEADER = 2**16
 _DIGEST_LINE = 65  # 64 hexadecimal digits and the end of the line
 
 _ADVICE = {
-    "kernel": "Fit again with the name of a kernel, a ForestKernel, a function of "
-    'spanforest.kernels or sklearn.metrics.pairwise, or "precomputed".',
+    "kernel": "Fit again with the name of a kernel, a ForestKernel, a SumKernel, a "
+    'function of spanforest.kernels or sklearn.metrics.pairwise, or "precomputed".',
     "graph": "Pass edge lists or LabelGraphs. The graphs that fit drew are in graphs_ "
     "(graph_ of an MMCRFClassifier): set_params(graph=model.graphs_) needs no new fit.",
     "other": "Replace it, or save an estimator without it, such as pipeline[-1] or "

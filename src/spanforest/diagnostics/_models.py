@@ -76,7 +76,11 @@ class FittedModel:
         """
         model = self.classifier
         weights = (cells.T @ model._weights.T).T
-        return model._input.feature_parts(model._read_new_examples(X), weights)
+        parts = model._input.feature_parts(model._read_new_examples(X), weights)
+        columns = model._input.columns
+        if parts is None or columns is None:
+            return parts
+        return columns.summed(parts, model.n_features_in_)
 
     def feature_names(self, names: Sequence[str] | None) -> list[str]:
         """Return the given names, else those of training, else x0, x1, ..."""

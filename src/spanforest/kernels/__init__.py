@@ -19,6 +19,7 @@ from spanforest.kernels._registry import (
     KernelSpec,
     Scale,
 )
+from spanforest.kernels._sum import SumKernel
 
 __all__ = [
     "KERNELS",
@@ -27,6 +28,7 @@ __all__ = [
     "Kernel",
     "KernelSpec",
     "Scale",
+    "SumKernel",
     "check_kernel_matrix",
     "median_gamma",
     "scale_gamma",

@@ -15,7 +15,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from spanforest import _compiled
 from spanforest._parameters import check_count, check_option
@@ -170,6 +169,9 @@ class ForestKernel(BaseEstimator):
         seed: int,
     ) -> dict[str, NDArray[Any]]:
         """Grow one tree; return its nodes as `DecisionTrees` names them."""
+        # imported here: it brings the linear models and SVMs of scikit-learn along
+        from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
         options = {
             "min_samples_leaf": self.min_samples_leaf,
             "max_features": self.max_features,

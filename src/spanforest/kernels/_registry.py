@@ -6,7 +6,7 @@ again, without importing this module; a test compares the two lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ from spanforest.kernels._functions import (
     tanimoto_kernel,
 )
 from spanforest.kernels._matrices import check_square
+from spanforest.kernels._sum import SumKernel
 
 _CALLABLE_BLOCK = 32  # rows per call when only a callable kernel's diagonal is wanted
 
@@ -55,15 +56,16 @@ class KernelSpec:
     "tanimoto"     see `tanimoto_kernel`
     "forest"       see `ForestKernel`; needs labels, so it has no `matrix` here
     "precomputed"  the kernel matrix itself is given in place of `X`
+    a `SumKernel`  a sum of others; has no `matrix` here, as its parts may need labels
     a callable     `name(X, Y, **kernel_params)`, on two whole matrices
     =============  =======================================================
 
     Parameters
     ----------
-    name : str, ForestKernel or callable, default="linear"
-        A name of the table, a `ForestKernel`, or a function of two matrices that
-        returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may
-        depend on the two examples i and j only.
+    name : str, ForestKernel, SumKernel or callable, default="linear"
+        A name of the table, a `ForestKernel` or `SumKernel`, or a function of two
+        matrices that returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry
+        (i, j) may depend on the two examples i and j only.
     gamma : float or "scale", optional
         Scale of "poly" and "rbf", positive. By default it is derived from the training
         examples, which are those of the columns: `median_gamma` for "rbf",
@@ -73,7 +75,7 @@ class KernelSpec:
     coef0 : float, default=1
         Constant of "poly"; not negative, or the kernel would be indefinite.
     kernel_params : mapping, optional
-        Keyword arguments for a callable. The named kernels take none.
+        Keyword arguments for a callable, or those in a sum. Other kernels take none.
 
     Raises
     ------
@@ -91,7 +93,7 @@ class KernelSpec:
     array([4., 9.])
     """
 
-    name: str | ForestKernel | Callable[..., Any] = "linear"
+    name: str | ForestKernel | SumKernel | Callable[..., Any] = "linear"
     gamma: Any = None  # float, "scale" or None
     degree: int = 3
     coef0: float = 1
@@ -102,13 +104,24 @@ class KernelSpec:
             # a copy: the caller's dict may change between fit and predict
             object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))
             return
+        if isinstance(self.name, list | tuple):
+            raise ValueError(
+                f"a single model has a single kernel; got the list {self.name!r}. Pass "
+                "the list to RandomGraphEnsembleClassifier, whose members then differ "
+                "in kernel, or pass a spanforest.kernels.SumKernel."
+            )
+        if isinstance(self.name, SumKernel):
+            self.name.check()
+            _ = self.parts  # refuses unknown names and parameters out of range
+            return
         names = sorted([*KERNELS, "forest", "precomputed"])
         if isinstance(self.name, ForestKernel):
             self.name.check()
         elif not isinstance(self.name, str) or self.name not in names:
             raise ValueError(
                 f"Unknown kernel {self.name!r}. Pass one of "
-                f"{', '.join(map(repr, names))}, a ForestKernel or a callable."
+                f"{', '.join(map(repr, names))}, a ForestKernel, a SumKernel or a "
+                "callable."
             )
         if self.kernel_params:
             raise ValueError(
@@ -151,6 +164,21 @@ class KernelSpec:
         (True, False)
         """
         return self.name == "forest" or isinstance(self.name, ForestKernel)
+
+    @property
+    def parts(self) -> list[KernelSpec]:
+        """The kernels of a sum, each with its parameters; a kernel is its own part.
+
+        Examples
+        --------
+        >>> spec = KernelSpec(SumKernel(["rbf", "poly"]), gamma=2.0)
+        >>> [(part.name, part.gamma) for part in spec.parts]
+        [('rbf', 2.0), ('poly', 2.0)]
+        """
+        if not isinstance(self.name, SumKernel):
+            return [self]
+        params = self.gamma, self.degree, self.coef0, self.kernel_params
+        return kernel_specs(self.name.kernels, *params)
 
     @property
     def _named(self) -> Kernel | None:
@@ -257,8 +285,8 @@ class KernelSpec:
     def _by_name(self) -> Kernel:
         if self._named is None:
             raise ValueError(
-                "the forest kernel is grown on examples and labels, and has no values "
-                "before that. Pass it to a classifier."
+                "forests and sums of kernels depend on training examples and labels, "
+                "and have no values before. Pass them to a classifier."
             )
         return self._named
 
@@ -292,6 +320,46 @@ class KernelSpec:
         return np.concatenate(
             [self._call(kernel, block, block).diagonal() for block in blocks]
         )
+
+
+def kernel_specs(
+    kernels: Sequence[Any],
+    gamma: float | None = None,
+    degree: int = 3,
+    coef0: float = 1,
+    kernel_params: Mapping[str, Any] | None = None,
+) -> list[KernelSpec]:
+    """Return several kernels with the same parameters.
+
+    If there are callables among them, `kernel_params` are meant for these.
+
+    Examples
+    --------
+    >>> [spec.kernel_params for spec in kernel_specs(["rbf", max], kernel_params={})]
+    [None, {}]
+    """
+    takers = [takes_params(kernel) for kernel in kernels]
+    return [
+        KernelSpec(
+            *(kernel, gamma, degree, coef0),
+            kernel_params if takes or not any(takers) else None,
+        )
+        for kernel, takes in zip(kernels, takers, strict=True)
+    ]
+
+
+def takes_params(kernel: Any) -> bool:
+    """Return whether `kernel_params` are for this kernel, or for one inside it.
+
+    Examples
+    --------
+    >>> takes_params(SumKernel(["rbf", max])), takes_params("rbf")
+    (True, False)
+    """
+    inside = kernel.kernels if isinstance(kernel, SumKernel) else kernel
+    if isinstance(inside, list | tuple):
+        return any(map(takes_params, inside))
+    return callable(kernel)
 
 
 class Scale(NamedTuple):

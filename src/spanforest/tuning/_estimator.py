@@ -20,8 +20,13 @@ from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet
 from spanforest._weights import Targets
-from spanforest.ensemble import RandomGraphEnsembleClassifier, warn_of_shortfall
+from spanforest.ensemble import (
+    RandomGraphEnsembleClassifier,
+    check_member_kernels,
+    warn_of_shortfall,
+)
 from spanforest.kernels import KernelSpec
+from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
@@ -60,16 +65,18 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         The search combines them in the same way.
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
-    kernels : str, ForestKernel, callable or sequence of these
+    kernels : str, ForestKernel, SumKernel, callable or sequence of these
         Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
         ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
-        on every fold), a function of two feature matrices; or ``"precomputed"``, which
-        can only stand alone.
+        on every fold), a function of two feature matrices, a
+        `spanforest.kernels.SumKernel`; or ``"precomputed"``, which can only stand
+        alone. A list inside the sequence is one choice, whose members take its kernels
+        in turn.
     gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
         examples (for "poly", their mean squared length) becomes 1. By default
-        0.5, 1, 2.
+        0.5, 1, 2. Kernels in lists and sums have their default gamma.
     Cs : sequence of float
         Values of C to choose from: the weight of the training errors.
     losses : str or sequence of str
@@ -313,14 +320,20 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
                 f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
             )
-        specs = [KernelSpec(kernel) for kernel in kernels]  # refuses unknown names
-        if self.gammas is not None and not any(spec.has_gamma for spec in specs):
+        n_estimators = check_count("n_estimators", self.n_estimators)
+        for kernel in kernels:
+            check_member_kernels(kernel, n_estimators)
+        # of all kernels, those with a scale need the examples here
+        scaled = [
+            kernel
+            for kernel in kernels
+            if not is_list(kernel) and KernelSpec(kernel).has_gamma
+        ]
+        if self.gammas is not None and not scaled:
             raise ValueError(
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
                 f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
-        # of all kernels, those with a scale need the examples here
-        scaled = [kernel for kernel in kernels if KernelSpec(kernel).has_gamma]
         reader = clone(template)
         reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
         X = reader._read_examples(X, reset=True)
@@ -332,11 +345,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         params: list[dict[str, Any]] = []
         for kernel in kernels:
             own = {"kernel": kernel}
-            if any(map(callable, kernels)) and not callable(kernel):
+            if any(map(takes_params, kernels)) and not takes_params(kernel):
                 own["kernel_params"] = None  # they are meant for the callable
             kernel_params = own.get("kernel_params", self.kernel_params)
-            spec = KernelSpec(kernel, None, self.degree, self.coef0, kernel_params)
-            if not spec.has_gamma:
+            inside = kernel if is_list(kernel) else [kernel]
+            # refuses unknown names and wrong parameters of all kernels
+            spec, *_ = kernel_specs(
+                inside, None, self.degree, self.coef0, kernel_params
+            )
+            if is_list(kernel) or not spec.has_gamma:
                 params.append(own)
                 continue
             given = KernelInput(spec, normalize=False)
@@ -354,6 +371,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ) -> Search:
         """Draw the folds, and pick the members that search."""
         n = check_count("n_estimators_search", self.n_estimators_search)
+        # every kernel of a list has a member, and all candidates have as many members
+        kernels = as_list("kernels", self.kernels)
+        n = max([n, *(len(kernel) for kernel in kernels if is_list(kernel))])
         plan = template._plan()
         settings = plan.settings._replace(
             tol=max(plan.settings.tol, SEARCH_TOL),
@@ -409,10 +429,15 @@ def try_kernel(
 ) -> Trial:
     """Let an ensemble read the training set, and score its candidates on the folds."""
     data = ensemble._begin_fit(X, y, sample_weight)
-    what = str(ensemble.kernel)
+    what = " ".join(str(ensemble.kernel).split())  # on one line
     if ensemble.gamma is not None:
         what += f", gamma {ensemble.gamma:.3g}"
     return Trial(search.run(data, what), ensemble, data)
+
+
+def is_list(kernel: Any) -> bool:
+    """Return whether a candidate has several kernels, one per member in turn."""
+    return isinstance(kernel, list | tuple)
 
 
 def as_list(name: str, values: Any) -> list[Any]:
