@@ -234,7 +234,7 @@ def test_a_callable_that_returns_something_else_is_told_what_was_expected(
     [
         ({"name": "gauss"}, "Unknown kernel 'gauss'"),
         ({"name": 3}, "Unknown kernel 3"),
-        ({"name": ["rbf"]}, "Unknown kernel"),
+        ({"name": ["rbf"]}, "a single model has a single kernel; got the list"),
         ({"name": "rbf", "gamma": "auto"}, "gamma must be a positive .*got 'auto'"),
         ({"name": "rbf", "gamma": 0}, "gamma must be a positive number.*got 0"),
         ({"name": "rbf", "gamma": np.nan}, "gamma must be a positive number"),
