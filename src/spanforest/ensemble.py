@@ -18,6 +18,7 @@ from spanforest._training import (
     Model,
     Settings,
     TrainingSet,
+    train_first,
     train_member,
     warn_not_converged,
 )
@@ -218,8 +219,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Train all members, keep them, and calibrate if that is asked for."""
         workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
-        calls = [(prepared, draw, plan.settings) for draw in plan.draws]
-        models = workers.run(train_member, calls, "members")
+        first, *others = plan.draws
+        model, prepared = train_first(prepared, first, plan.settings)
+        calls = [(prepared, draw, plan.settings) for draw in others]
+        models = [model, *workers.run(train_member, calls, "members")]
         self._store(models)
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later

@@ -54,4 +54,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 62cfa2e112a90f2f

@@ -97,4 +97,4 @@ def _squared_norm(layout, values, cells):
     return total
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 62cfa2e112a90f2f

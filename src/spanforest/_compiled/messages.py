@@ -304,4 +304,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 62cfa2e112a90f2f

@@ -182,4 +182,4 @@ def _sparse_pass(order, features, weights, problem, state, messages, own):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 62cfa2e112a90f2f

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 62cfa2e112a90f2f

@@ -131,4 +131,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 62cfa2e112a90f2f

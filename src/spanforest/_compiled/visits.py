@@ -404,4 +404,4 @@ def visit_example(i, norm, problem, state, messages, change):
     return moved
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 62cfa2e112a90f2f

@@ -1,0 +1,192 @@
+"""Kernel matrices that do not fit into memory: their rows are computed when needed.
+
+An epoch goes through the examples a chunk at a time. It computes the rows of the chunk
+in single precision, visits its examples, and forgets the rows. A cache keeps the rows
+of the first chunks for all epochs and members. The certificate computes all rows in
+double precision.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spanforest import _compiled
+from spanforest.factors import Coordinates
+from spanforest.kernels import KernelSpec, unit_diagonal
+from spanforest.solver import BLOCK_SIZE, KernelForm
+
+CACHE_SIZE = 2**30  # bytes of rows that are kept
+CHUNK_BYTES = 2**26  # of the rows that are computed at once
+
+Indices = NDArray[np.intp]
+
+
+class KernelFunction(NamedTuple):
+    """A kernel between examples, scaled to unit length if `normalize`."""
+
+    spec: KernelSpec
+    normalize: bool
+
+    def __call__(self, X: Any, Y: Any) -> NDArray[np.floating]:
+        """Return the kernel values between the rows of X and those of Y."""
+        K = self.spec.matrix(X, Y)
+        if not self.normalize:
+            return K
+        columns = self.spec.diagonal(Y)
+        rows = columns if X is Y else self.spec.diagonal(X)
+        # in place, except where a callable may keep its result
+        out = None if self.spec.is_callable else K
+        return unit_diagonal(K, rows, columns, out=out)
+
+
+class LazyMatrix:
+    """A kernel matrix whose rows are computed when they are sliced or multiplied."""
+
+    def __init__(self, function: KernelFunction, X: Any, columns: Any) -> None:
+        self.function = function
+        self.X, self.columns = X, columns
+        self.shape = X.shape[0], columns.shape[0]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[np.floating]:
+        return self.function(self.X[rows], self.columns)
+
+    def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        chunks = [self[rows] @ weights for rows in chunks_of(*self.shape)]
+        return np.concatenate(chunks)
+
+
+class KernelRows(NamedTuple):
+    """Training examples whose kernel matrix is too large; weights have a row for each.
+
+    It is a basis, see `_inputs.Basis`. `cache` holds rows of the first chunks, as
+    `turned_rows` returns them.
+    """
+
+    function: KernelFunction
+    X: Any
+    cache: tuple[NDArray[np.float32], ...] = ()
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> KernelRowsForm:
+        """Return the solver's form of these examples."""
+        return KernelRowsForm(self, coordinates, fit_intercept)
+
+    def fold(self, train: Indices, test: Indices) -> tuple[KernelRows, LazyMatrix]:
+        """Return the basis of the rows `train`, and the kernel rows of the others."""
+        X = self.X[train]
+        return KernelRows(self.function, X), LazyMatrix(self.function, self.X[test], X)
+
+    def in_single_precision(self) -> KernelRows:
+        """Return the examples as they are: training computes single precision."""
+        return self
+
+    def prepared(self, tol: float) -> KernelRows:
+        """Fill the cache, once for all members."""
+        n = self.X.shape[0]
+        chunks = chunks_of(n, n)
+        n_cached = CACHE_SIZE // (4 * n * (chunks[0].stop - chunks[0].start))
+        single = self._replace(X=self.X.astype(np.float32))
+        cache = [single.turned_rows(chunk) for chunk in chunks[:n_cached]]
+        return self._replace(cache=tuple(cache))
+
+    def turned_rows(self, chunk: slice) -> NDArray[np.floating]:
+        """Return the kernel rows of a chunk; its own columns come first.
+
+        The columns after the chunk follow, then those before it.
+        """
+        X, own = self.X, self.X[chunk]
+        after, before = X[chunk.start :], X[: chunk.start]
+        rows = np.empty((own.shape[0], X.shape[0]), dtype=X.dtype)
+        rows[:, : after.shape[0]] = self.function(own, after)
+        if chunk.start > 0:
+            rows[:, after.shape[0] :] = self.function(own, before)
+        return rows
+
+
+class KernelRowsForm(KernelForm):
+    """F = K A, with rows of K that are computed for every epoch.
+
+    Chunks are fixed, so that their rows can be kept. Each epoch visits the chunks in
+    random order, and the examples of a chunk in random order too.
+    """
+
+    def __init__(
+        self, basis: KernelRows, coordinates: Coordinates, fit_intercept: bool = False
+    ) -> None:
+        matrix = LazyMatrix(basis.function, basis.X, basis.X)
+        super().__init__(matrix, coordinates, fit_intercept)
+        self._basis = basis
+        self._X = basis.X.astype(np.float32)  # what epochs compute rows from
+
+    def sharpen(self) -> None:
+        """Compute rows in double precision from now on, also for later values of C."""
+        self._basis = self._basis._replace(cache=())
+        self._X = self._basis.X
+
+    def _epoch(
+        self,
+        order: NDArray[np.intp],
+        problem: _compiled.ProblemArrays,
+        hinge: NDArray[np.float64],
+        messages: _compiled.Messages | None,
+        scale: float = 1.0,
+    ) -> None:
+        """Visit the chunks in the order of their first examples."""
+        place = np.argsort(order)
+        chunks = chunks_of(*self.data.shape)
+        for number in np.argsort([place[chunk.start] for chunk in chunks]):
+            chunk = chunks[number]
+            rows = self._rows_of(chunk, number)
+            state = self._state(hinge, scale)._replace(
+                dual_coef=self.dual_coef[chunk], hinge=hinge[chunk]
+            )
+            _compiled.kernel_pass(
+                np.argsort(place[chunk]),
+                BLOCK_SIZE,
+                rows,
+                _part(problem, chunk),
+                state,
+                messages,
+                self._squared_norms[chunk],
+            )
+            self.weights[chunk] = rows.weights.T
+
+    def _rows_of(self, chunk: slice, number: int) -> _compiled.DenseRows:
+        """Return the kernel rows of a chunk, its weights, and those of all examples.
+
+        The last are in the order of the columns.
+        """
+        basis = self._basis
+        if number < len(basis.cache):
+            rows = basis.cache[number]
+        else:
+            rows = basis._replace(X=self._X).turned_rows(chunk)
+        weights = self.weights.T
+        turned = np.empty(weights.shape, dtype=rows.dtype)
+        n_after = weights.shape[1] - chunk.start
+        turned[:, :n_after] = weights[:, chunk.start :]
+        turned[:, n_after:] = weights[:, : chunk.start]
+        own = np.ascontiguousarray(weights[:, chunk])
+        return _compiled.DenseRows(rows, own, turned)
+
+
+def chunks_of(n_rows: int, n_columns: int) -> list[slice]:
+    """Cut rows of a kernel matrix into chunks of about CHUNK_BYTES."""
+    size = max(CHUNK_BYTES // (4 * n_columns), 1)
+    starts = range(0, n_rows, size)
+    return [slice(start, min(start + size, n_rows)) for start in starts]
+
+
+def _part(problem: _compiled.ProblemArrays, chunk: slice) -> _compiled.ProblemArrays:
+    """Return the problem of some examples; arrays that are empty stay so."""
+    return problem._replace(
+        Y=problem.Y[chunk],
+        box=problem.box[chunk],
+        taught=problem.taught[chunk],
+        factor_weight=problem.factor_weight[chunk],
+    )
