@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from ensembles import GRADES, X, X_new, Y, ensemble
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import TREE, TRIANGLE, make_task, solve
+from oracles import TREE, TRIANGLE, make_task, primal_value, solve
 from scipy import sparse
 
 from spanforest import _inputs, _kernel_rows
@@ -33,7 +33,15 @@ def test_rows_are_those_of_the_matrix_with_their_own_columns_first(function, kin
     K, basis = function(X, X), KernelRows(function, kind(X))
     for chunk in chunks_of(80, 80):
         expected = np.roll(K[chunk], -chunk.start, axis=1)
-        assert_allclose(basis.turned_rows(chunk), expected, atol=1e-12)
+        assert_allclose(basis.turned_rows(chunk, rough=False), expected, atol=1e-12)
+        rough = basis.turned_rows(chunk, rough=True)
+        assert rough.dtype == np.float32
+        assert_allclose(rough, expected, atol=1e-6)
+
+
+def test_a_common_offset_of_the_features_costs_rough_values_no_precision():
+    rough = GAUSSIAN.rough(X[:5] + 1e4, X + 1e4)
+    assert_allclose(rough, GAUSSIAN(X[:5], X), atol=1e-6)
 
 
 def test_chunks_cover_all_rows_once():
@@ -49,22 +57,21 @@ def test_a_lazy_matrix_multiplies_like_the_matrix():
     assert_allclose(product, GAUSSIAN(X_new, X) @ weights)
 
 
-@pytest.mark.parametrize("graph", [TREE, TRIANGLE])
-def test_training_ends_at_the_optimum_of_the_matrix(graph):
+@pytest.mark.parametrize(("graph", "tol"), [(TREE, 0.01), (TRIANGLE, 0.2)])
+def test_training_ends_at_the_optimum_of_the_matrix(graph, tol):
     task = make_task(graph, [2, 3, 2], n=80, intercept=True)
     matrix, basis = GAUSSIAN(task.X, task.X), KernelRows(GAUSSIAN, task.X)
     coordinates, solutions = task.problem.coordinates, []
     for form in (KernelForm(matrix, coordinates, True), basis.form(coordinates, True)):
         rng = np.random.default_rng(0)
-        solutions.append(solve(form, task.problem, rng, tol=1e-3, max_iter=3000))
+        solutions.append(solve(form, task.problem, rng, tol=tol))
     expected, solution = solutions
     assert solution.converged
-    assert_allclose(solution.dual_objective, expected.dual_objective, rtol=2e-3)
+    assert_allclose(solution.dual_objective, expected.dual_objective, rtol=tol)
     scores = (matrix + 1.0) @ solution.weights
     squared_norm = (scores * solution.weights).sum()
-    loss_term = solution.dual_objective + 0.5 * squared_norm
-    assert loss_term > 0.0
-    assert_allclose(scores, matrix @ solution.weights + solution.intercept, atol=1e-9)
+    primal = primal_value(task, scores, squared_norm)
+    assert_allclose(solution.dual_objective + solution.gap, primal, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_cached", [0, 2, 12])
@@ -91,9 +98,8 @@ def test_rows_become_double_where_single_precision_keeps_the_gap_open():
     basis = KernelRows(KernelFunction(KernelSpec("rbf", gamma=9.0), False), task.X)
     form = basis.prepared(0.01).form(task.problem.coordinates, False)
     rng = np.random.default_rng(0)
-    assert solve(form, task.problem, rng, tol=1e-3, max_iter=5000).converged
-    assert form._X.dtype == np.float64
-    assert form._basis.cache == ()
+    assert solve(form, task.problem, rng, tol=1e-3, max_iter=2000).converged
+    assert not form._rough
 
 
 def test_the_size_of_the_matrix_decides():
@@ -116,13 +122,13 @@ LABELS = {
 
 @pytest.mark.parametrize("labels", LABELS)
 def test_ensembles_without_a_matrix_predict_as_those_with_one(labels, monkeypatch):
-    clf = ensemble(3, kernel="rbf", tol=1e-3)
+    clf = ensemble(3, kernel="rbf", tol=0.01)
     expected = clf.fit(X, LABELS[labels]).predict(X_new)
     objective = clf.dual_objective_
     monkeypatch.setattr(_inputs, "LARGEST_MATRIX", 0)
     actual = clf.fit(X, LABELS[labels]).predict(X_new)
-    assert_allclose(clf.dual_objective_, objective, rtol=2e-3)
-    assert np.mean(actual == expected) > 0.99
+    assert_allclose(clf.dual_objective_, objective, rtol=0.01)
+    assert np.mean(actual == expected) > 0.95
 
 
 @pytest.mark.usefixtures("_no_matrix")

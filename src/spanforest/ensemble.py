@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spanforest._blas import single_blas_thread
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
 from spanforest._parallel import Workers
@@ -220,9 +221,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
         first, *others = plan.draws
-        model, prepared = train_first(prepared, first, plan.settings)
-        calls = [(prepared, draw, plan.settings) for draw in others]
-        models = [model, *workers.run(train_member, calls, "members")]
+        with single_blas_thread():  # once, instead of once for each member
+            model, prepared = train_first(prepared, first, plan.settings)
+            calls = [(prepared, draw, plan.settings) for draw in others]
+            models = [model, *workers.run(train_member, calls, "members")]
         self._store(models)
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
@@ -237,7 +239,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _store(self, models: list[Model]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
-        self.estimators_ = [self._member(model) for model in models]
+        params = self.get_params(deep=False)
+        for name in ("n_estimators", "aggregation", "n_jobs"):
+            del params[name]
+        params["probability"] = False  # a member has no calibration of its own
+        self.estimators_ = [self._member(model, params) for model in models]
         self.graphs_ = [model.factors.graph for model in models]
         solutions = [model.solution for model in models]
         self.duality_gap_ = np.array([solution.gap for solution in solutions])
@@ -254,12 +260,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         intercepts = [member.intercept_[None] for member in self.estimators_]
         self.intercept_ = average_scores(self._factors, members, intercepts)[0]
 
-    def _member(self, model: Model) -> MMCRFClassifier:
+    def _member(self, model: Model, params: dict[str, Any]) -> MMCRFClassifier:
         """Return a member as an estimator that shares this one's training examples."""
-        params = self.get_params(deep=False)
-        for name in ("n_estimators", "aggregation", "n_jobs"):
-            del params[name]
-        params["probability"] = False  # a member has no calibration of its own
         member = MMCRFClassifier(**{**params, "graph": model.factors.graph})
         for name in DATA_ATTRIBUTES:
             if hasattr(self, name):
