@@ -18,12 +18,14 @@ SCRIPTS = (
     "epoch",
     "time_to_gap",
     "against_sklearn",
+    "whole_ensemble",
     "predict",
     "parallel",
     "scaling",
     "memory",
     "nystroem",
     "thousand_labels",
+    "beyond_memory",
 )
 TIME_LIMIT = 300  # seconds per script
 INTRODUCTION = """\
@@ -51,7 +53,7 @@ results:
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
-| `defaults.py` | [where the defaults come from](../docs/guide/choosing.rst) |
+| `defaults.py`, `trees_and_gaps.py` | [the defaults](../docs/guide/choosing.rst) |
 """
 
 

@@ -60,7 +60,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=30
+    n_estimators : int, default=20
         Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
         ensemble contains the smaller ones.
     aggregation : {"mve", "amm", "mam"}, default="mam"
@@ -138,7 +138,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators=20,
         aggregation="mam",
         graph="random_tree",
         kernel="auto",

@@ -195,22 +195,23 @@ def maximum_spanning_tree(weights: ArrayLike) -> LabelGraph:
     [[0, 1], [1, 2]]
     """
     upper = np.triu(np.asarray(weights, dtype=float), k=1)
-    weights = upper + upper.T
-    labels = np.arange(len(weights))
+    symmetric = upper + upper.T
+    labels = np.arange(len(upper))
     # Prim's method: the tree grows from label 0. `best` is the largest weight that
     # joins a label to the tree, and `pair` the number of that edge. Ties go to the
     # lower number, so the tree does not depend on where it starts.
     best, pair = np.full(len(labels), -np.inf), np.zeros(len(labels), dtype=np.int64)
-    outside, newest, chosen = labels > 0, 0, []
+    outside, newest = labels > 0, 0
+    chosen: list[int] = []
     for _ in labels[1:]:
-        row = weights[newest]
+        row = symmetric[newest]
         number = np.minimum(labels, newest) * len(labels) + np.maximum(labels, newest)
         better = outside & ((row > best) | ((row == best) & (number < pair)))
         best[better], pair[better] = row[better], number[better]
         top = np.flatnonzero(outside & (best == best[outside].max()))
-        newest = top[pair[top].argmin()]
+        newest = int(top[pair[top].argmin()])
         outside[newest] = False
-        chosen.append(pair[newest])
+        chosen.append(int(pair[newest]))
     edges = np.divmod(np.array(chosen, dtype=np.int64), len(labels))
     return LabelGraph(len(labels), np.column_stack(edges))
 

@@ -46,7 +46,6 @@ __all__ = [
 ]
 
 BLOCK_SIZE = 8  # examples whose scores are computed at once before they are visited
-CHUNK_SIZE = 256  # examples whose margin violations are computed at once
 STEPS_PER_VISIT = 3
 USUAL_RATIO = 0.75  # of an exact gap to its estimate, before the first one is known
 Watch = Callable[[int, float], None]  # called with every epoch and its relative gap
@@ -165,6 +164,8 @@ class Form(ABC):
     fit_intercept : bool
         Whether there is a constant feature.
     """
+
+    chunk_size = 256  # examples whose margin violations are computed at once
 
     def __init__(
         self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
@@ -322,6 +323,8 @@ class SparseForm(Form):
 
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
     """
+
+    chunk_size = 2048  # SciPy takes long to slice a matrix
 
     def _epoch(
         self,
@@ -487,7 +490,7 @@ class _Ascent:
     def measure_hinge(self) -> None:
         """Compute all margin violations at the form's weights, of the same moment."""
         everyone = np.arange(len(self.hinge))
-        for chunk in _chunks(len(everyone)):
+        for chunk in _chunks(len(everyone), self.form.chunk_size):
             scores, rows = self.form.scores(chunk), everyone[chunk]
             self.form.note_scores(chunk, scores)
             _compiled.hinge_rows(scores, rows, self.problem, self.hinge, self.messages)
@@ -535,7 +538,7 @@ def _relative(gap: float, dual: float) -> float:
     return gap / dual if dual > 0.0 else np.inf
 
 
-def _chunks(n_samples: int) -> Iterator[slice]:
+def _chunks(n_samples: int, size: int) -> Iterator[slice]:
     """Cut the examples into chunks."""
-    for start in range(0, n_samples, CHUNK_SIZE):
-        yield slice(start, min(start + CHUNK_SIZE, n_samples))
+    for start in range(0, n_samples, size):
+        yield slice(start, min(start + size, n_samples))

@@ -52,7 +52,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=30
+    n_estimators : int, default=20
         Number of members of the final ensemble.
     aggregation : {"mve", "amm", "mam"}, default="mam"
         How members are combined, in the search as in the end.
@@ -148,7 +148,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators=20,
         aggregation="mam",
         graph="informed_tree",
         kernels=("linear", "rbf"),
