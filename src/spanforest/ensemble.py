@@ -224,7 +224,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         with single_blas_thread():  # once, instead of once for each member
             model, prepared = train_first(prepared, first, plan.settings)
             calls = [(prepared, draw, plan.settings) for draw in others]
-            models = [model, *workers.run(train_member, calls, "members")]
+            models = [model, *workers.run(train_member, calls, "other members")]
         self._store(models)
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
