@@ -53,7 +53,7 @@ results:
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
-| `defaults.py`, `trees_and_gaps.py` | [the defaults](../docs/guide/choosing.rst) |
+| `defaults.py`, `trees_and_gaps.py` | [the defaults](../docs/studies/defaults.rst) |
 """
 
 
