@@ -102,6 +102,14 @@ def test_rows_become_double_where_single_precision_keeps_the_gap_open():
     assert not form._rough
 
 
+def test_single_precision_is_only_for_tolerances_and_values_that_allow_it():
+    basis = KernelRows.of(GAUSSIAN, X)
+    assert basis.prepared(0.01).rough
+    assert not basis.prepared(1e-6).rough
+    huge = KernelFunction(KernelSpec("poly", gamma=1e20, degree=2), normalize=False)
+    assert not KernelRows.of(huge, X).prepared(0.01).rough
+
+
 def test_the_size_of_the_matrix_decides():
     given = KernelInput(KernelSpec("rbf", gamma=1.0), normalize=False)
     assert isinstance(given.fit(X, Y), KernelMatrix)

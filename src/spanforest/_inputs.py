@@ -19,7 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spanforest._kernel_rows import KernelFunction, KernelRows
+from spanforest._kernel_rows import (
+    LARGEST_SINGLE,
+    SINGLE_SUFFICES,
+    KernelFunction,
+    KernelRows,
+)
 from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
@@ -29,10 +34,8 @@ from spanforest.kernels import (
 )
 from spanforest.solver import Form, KernelForm, linear_form
 
-SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float32
 LARGEST_COPY = 2**30  # bytes
 LARGEST_MATRIX = 2**31  # bytes; rows of a larger kernel are computed when needed
-LARGEST_SINGLE = 1e30  # sums of such values are still far below the limit of float32
 
 Indices = NDArray[np.intp]
 
@@ -291,7 +294,7 @@ class KernelInput(_ScaledInput):
         self.X_fit = X.copy()  # or predictions would change with the caller's array
         n_bytes = X.shape[0] ** 2 * X.dtype.itemsize
         if n_bytes > LARGEST_MATRIX and not self.spec.is_callable:
-            return KernelRows(self._function, self.scaled(self.X_fit))
+            return KernelRows.of(self._function, self.scaled(self.X_fit))
         K = self.rows(self.X_fit)
         if self.spec.is_callable:
             check_kernel_matrix(K)

@@ -21,6 +21,8 @@ from spanforest.solver import BLOCK_SIZE, KernelForm
 
 CACHE_SIZE = 2**30  # bytes of rows that are kept
 CHUNK_BYTES = 2**26  # of the rows that are computed at once
+SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float32
+LARGEST_SINGLE = 1e30  # sums of such values are still far below the limit of float32
 
 Indices = NDArray[np.intp]
 
@@ -79,12 +81,19 @@ class KernelRows(NamedTuple):
     """Training examples whose kernel matrix is too large; weights have a row for each.
 
     It is a basis, see `_inputs.Basis`. `cache` holds rows of the first chunks, as
-    `turned_rows` returns them.
+    `turned_rows` returns them. Epochs compute rows in single precision if `rough`.
     """
 
     function: KernelFunction
     X: Any
+    rough: bool = True
     cache: tuple[NDArray[np.float32], ...] = ()
+
+    @classmethod
+    def of(cls, function: KernelFunction, X: Any) -> KernelRows:
+        """Return the basis; single precision is only for values that fit it."""
+        # no value exceeds the largest on the diagonal
+        return cls(function, X, float(function.spec.diagonal(X).max()) < LARGEST_SINGLE)
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> KernelRowsForm:
         """Return the solver's form of these examples."""
@@ -93,14 +102,17 @@ class KernelRows(NamedTuple):
     def fold(self, train: Indices, test: Indices) -> tuple[KernelRows, LazyMatrix]:
         """Return the basis of the rows `train`, and the kernel rows of the others."""
         X = self.X[train]
-        return KernelRows(self.function, X), LazyMatrix(self.function, self.X[test], X)
+        basis = KernelRows(self.function, X, self.rough)
+        return basis, LazyMatrix(self.function, self.X[test], X)
 
     def in_single_precision(self) -> KernelRows:
         """Return the examples as they are: training computes single precision."""
         return self
 
     def prepared(self, tol: float) -> KernelRows:
-        """Fill the cache, once for all members."""
+        """Fill the cache, once for all members, if single precision suffices."""
+        if not self.rough or tol < SINGLE_SUFFICES:
+            return self._replace(rough=False)
         n = self.X.shape[0]
         chunks = chunks_of(n, n)
         n_cached = CACHE_SIZE // (4 * n * (chunks[0].stop - chunks[0].start))
@@ -133,7 +145,7 @@ class KernelRowsForm(KernelForm):
         matrix = LazyMatrix(basis.function, basis.X, basis.X)
         super().__init__(matrix, coordinates, fit_intercept)
         self._basis = basis
-        self._rough = True
+        self._rough = basis.rough
 
     def sharpen(self) -> None:
         """Compute rows in double precision from now on, also for later values of C."""
