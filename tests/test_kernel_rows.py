@@ -40,7 +40,8 @@ def test_rows_are_those_of_the_matrix_with_their_own_columns_first(function, kin
 
 
 def test_a_common_offset_of_the_features_costs_rough_values_no_precision():
-    rough = GAUSSIAN.rough(X[:5] + 1e4, X + 1e4)
+    rough = np.empty((5, len(X)), dtype=np.float32)
+    GAUSSIAN.fill_rough(X[:5] + 1e4, X + 1e4, rough)
     assert_allclose(rough, GAUSSIAN(X[:5], X), atol=1e-6)
 
 

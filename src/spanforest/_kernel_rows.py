@@ -21,6 +21,8 @@ from spanforest.solver import BLOCK_SIZE, KernelForm
 
 CACHE_SIZE = 2**30  # bytes of rows that are kept
 CHUNK_BYTES = 2**26  # of the rows that are computed at once
+FEW_ROWS = 16
+SMALL_ARRAY = 2**24  # bytes; the system takes long to provide larger arrays
 SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float32
 LARGEST_SINGLE = 1e30  # sums of such values are still far below the limit of float32
 
@@ -44,18 +46,21 @@ class KernelFunction(NamedTuple):
         out = None if self.spec.is_callable else K
         return unit_diagonal(K, rows, columns, out=out)
 
-    def rough(self, X: Any, Y: Any) -> NDArray[np.float32]:
-        """Return the kernel values in single precision.
+    def fill_rough(self, X: Any, Y: Any, values: NDArray[np.float32]) -> None:
+        """Fill `values` with the kernel values in single precision.
 
         The Gaussian kernel of dense features is the exponential of a matrix product,
         with the squared lengths as two more features. scikit-learn takes six times as
         long, because it multiplies in double precision.
         """
         if self.spec.name != "rbf" or sparse.issparse(X):
-            return self(X, Y).astype(np.float32, copy=False)
+            values[...] = self(X, Y)
+            return
         rows, columns = _with_lengths(X, Y, float(self.spec.gamma or 1.0))
-        K = rows @ columns.T
-        return np.exp(K, out=K)
+        for start in range(0, len(rows), FEW_ROWS):  # they stay in the cache
+            few = values[start : start + FEW_ROWS]
+            np.matmul(rows[start : start + FEW_ROWS], columns.T, out=few)
+            np.exp(few, out=few)
 
 
 class LazyMatrix:
@@ -73,8 +78,8 @@ class LazyMatrix:
         return self.function(self.X[rows], self.columns)
 
     def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        chunks = [self[rows] @ weights for rows in chunks_of(*self.shape)]
-        return np.concatenate(chunks)
+        few = chunks_of(*self.shape, SMALL_ARRAY // 2)
+        return np.concatenate([self[rows] @ weights for rows in few])
 
 
 class KernelRows(NamedTuple):
@@ -125,11 +130,28 @@ class KernelRows(NamedTuple):
         The columns after the chunk follow, then those before it. `rough` values are in
         single precision.
         """
-        function = self.function.rough if rough else self.function
-        own = self.X[chunk]
-        parts = [self.X[chunk.start :], self.X[: chunk.start]]
-        rows = [function(own, part) for part in parts if part.shape[0]]
-        return np.hstack(rows) if len(rows) > 1 else rows[0]
+        rows = self.room_for(chunk, rough=rough)
+        self.fill_turned(chunk, rows, rough=rough)
+        return rows
+
+    def room_for(self, chunk: slice, *, rough: bool) -> NDArray[np.floating]:
+        """Return an array for the rows of a chunk."""
+        shape = chunk.stop - chunk.start, self.X.shape[0]
+        return np.empty(shape, np.float32 if rough else self.X.dtype)
+
+    def fill_turned(
+        self, chunk: slice, rows: NDArray[np.floating], *, rough: bool
+    ) -> None:
+        """Fill `rows` as `turned_rows` does."""
+        own, n = self.X[chunk], self.X.shape[0]
+        n_after = n - chunk.start
+        after = slice(chunk.start, n), slice(0, n_after)
+        before = slice(0, chunk.start), slice(n_after, n)
+        for columns, places in (after, before) if chunk.start > 0 else (after,):
+            if rough:
+                self.function.fill_rough(own, self.X[columns], rows[:, places])
+            else:
+                rows[:, places] = self.function(own, self.X[columns])
 
 
 class KernelRowsForm(KernelForm):
@@ -146,10 +168,12 @@ class KernelRowsForm(KernelForm):
         super().__init__(matrix, coordinates, fit_intercept)
         self._basis = basis
         self._rough = basis.rough
+        self._room: NDArray[np.floating] | None = None  # for the rows of a chunk
+        self.chunk_size = max(SMALL_ARRAY // (8 * len(matrix)), 1)
 
     def sharpen(self) -> None:
         """Compute rows in double precision from now on, also for later values of C."""
-        self._rough = False
+        self._rough, self._room = False, None
 
     def _epoch(
         self,
@@ -188,7 +212,11 @@ class KernelRowsForm(KernelForm):
         if self._rough and number < len(cache):
             rows = cache[number]
         else:
-            rows = self._basis.turned_rows(chunk, rough=self._rough)
+            if self._room is None:
+                largest = chunks_of(*self.data.shape)[0]
+                self._room = self._basis.room_for(largest, rough=self._rough)
+            rows = self._room[: chunk.stop - chunk.start]
+            self._basis.fill_turned(chunk, rows, rough=self._rough)
         weights = self.weights.T
         turned = np.empty(weights.shape, dtype=rows.dtype)
         n_after = weights.shape[1] - chunk.start
@@ -215,9 +243,9 @@ def _with_lengths(
     return rows, columns
 
 
-def chunks_of(n_rows: int, n_columns: int) -> list[slice]:
-    """Cut rows of a kernel matrix into chunks of about CHUNK_BYTES."""
-    size = max(CHUNK_BYTES // (4 * n_columns), 1)
+def chunks_of(n_rows: int, n_columns: int, n_bytes: int | None = None) -> list[slice]:
+    """Cut rows of a kernel matrix into chunks of CHUNK_BYTES, in single precision."""
+    size = max((n_bytes or CHUNK_BYTES) // (4 * n_columns), 1)
     starts = range(0, n_rows, size)
     return [slice(start, min(start + size, n_rows)) for start in starts]
 
