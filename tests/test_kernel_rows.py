@@ -161,4 +161,5 @@ def test_a_fold_has_the_rows_of_the_other_examples():
     train, test = np.arange(50), np.arange(50, 80)
     basis, rows = KernelRows(GAUSSIAN, X).fold(train, test)
     assert_array_equal(basis.X, X[train])
+    assert_allclose(basis.matrix(), GAUSSIAN(X[train], X[train]))
     assert_allclose(rows @ np.eye(50), GAUSSIAN(X[test], X[train]))

@@ -64,7 +64,8 @@ SETTINGS = Settings(C=1.0, loss="edge", fit_intercept=True, tol=0.01, max_iter=9
 
 def test_a_member_that_starts_at_the_first_one_ends_at_its_own_optimum_sooner():
     one, other = (Draw("random_tree", np.random.SeedSequence(n)) for n in (0, 1))
-    first, started = train_first(DATA, one, SETTINGS)
+    first, start = train_first(DATA, one, SETTINGS)
+    started = DATA._replace(start=start)
     assert_array_equal(
         first.solution.weights, train_member(DATA, one, SETTINGS).solution.weights
     )
@@ -85,8 +86,8 @@ def test_members_start_from_zero_where_factors_differ_about_a_label(why):
     if why == "weights of labels":
         data = DATA._replace(label_weight=np.full(CODES.shape, 2.0))
     draw = Draw("random_tree", np.random.SeedSequence(0))
-    _, after = train_first(data, draw, SETTINGS)
-    assert after.start is None
+    _, start = train_first(data, draw, SETTINGS)
+    assert start is None
 
 
 def test_the_warning_says_what_to_raise():

@@ -17,7 +17,7 @@ from scipy import sparse
 from spanforest import _compiled
 from spanforest.factors import Coordinates
 from spanforest.kernels import KernelSpec, unit_diagonal
-from spanforest.solver import BLOCK_SIZE, KernelForm
+from spanforest.solver import BLOCK_SIZE, Form, KernelForm
 
 CACHE_SIZE = 2**30  # bytes of rows that are kept
 CHUNK_BYTES = 2**26  # of the rows that are computed at once
@@ -110,6 +110,10 @@ class KernelRows(NamedTuple):
         basis = KernelRows(self.function, X, self.rough)
         return basis, LazyMatrix(self.function, self.X[test], X)
 
+    def matrix(self) -> NDArray[np.floating]:
+        """Return the whole matrix, which a sum of kernels needs."""
+        return self.function(self.X, self.X)
+
     def in_single_precision(self) -> KernelRows:
         """Return the examples as they are: training computes single precision."""
         return self
@@ -165,7 +169,9 @@ class KernelRowsForm(KernelForm):
         self, basis: KernelRows, coordinates: Coordinates, fit_intercept: bool = False
     ) -> None:
         matrix = LazyMatrix(basis.function, basis.X, basis.X)
-        super().__init__(matrix, coordinates, fit_intercept)
+        Form.__init__(self, matrix, coordinates, fit_intercept)  # no matrix to copy
+        self.weights = np.asfortranarray(self.weights)
+        self._squared_norms = np.zeros(len(matrix))
         self._basis = basis
         self._rough = basis.rough
         self._room: NDArray[np.floating] | None = None  # for the rows of a chunk

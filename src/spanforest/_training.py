@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._blas import single_blas_thread
 from spanforest._inputs import Basis
+from spanforest._several_inputs import of_member
 from spanforest._starts import independent_start
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
@@ -31,6 +32,10 @@ class TrainingSet(NamedTuple):
     def prepared(self, tol: float) -> TrainingSet:
         """Add what makes training to this tolerance faster."""
         return self._replace(basis=self.basis.prepared(tol))
+
+    def of_member(self, t: int) -> TrainingSet:
+        """Return what member t learns from: of several kernels, its own."""
+        return self._replace(basis=of_member(self.basis, t))
 
     def fold(
         self, train: NDArray[np.intp], test: NDArray[np.intp]
@@ -110,19 +115,20 @@ def train_member(
 
 def train_first(
     data: TrainingSet, draw: Draw, settings: Settings
-) -> tuple[Model, TrainingSet]:
-    """Train the first member; return it, and the data from which all others start.
+) -> tuple[Model, NDArray[np.float64] | None]:
+    """Train the first member; return it, and the `start` of all others.
 
     Where labels are missing or have weights, the dual variables of a label differ
-    between its factors, and the other members start from zero.
+    between its factors. Then there is no start: the other members begin at zero.
     """
     factors, rng = draw.start(data)
     form, problem = _pose(data, factors, settings)
     solution = next(_solve(form, problem, [settings.C], rng, settings))
+    start = None
     if problem.shares_sums:
         n_sums = int((factors.n_values - 1).sum())
-        data = data._replace(start=form.dual_coef[:, :n_sums].copy())
-    return Model(factors, solution), data
+        start = form.dual_coef[:, :n_sums].copy()
+    return Model(factors, solution), start
 
 
 def train_path(

@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 62cfa2e112a90f2f
+# stamp: 3a7fd6cdfc7e4a82

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 62cfa2e112a90f2f
+# stamp: 3a7fd6cdfc7e4a82
