@@ -285,21 +285,26 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _train(self, data: TrainingSet, plan: Plan, n_kept: int) -> list[Model]:
         """Train the members after the first `n_kept`.
 
-        The others start at the first member's dual variables. A first member that was
-        kept does not have them any more, so it is trained again.
+        They start at the dual variables of the first member, trained with their own
+        kernel. A first member that was kept does not have them any more, so it is
+        trained again.
         """
         n_members, settings = len(plan.draws), plan.settings
         if n_kept == n_members:
             return []
+        n_kernels = self._input.n_kernels
         with single_blas_thread():  # once, instead of once for each member
-            first, start = train_first(data.of_member(0), plan.draws[0], settings)
-            data = data._replace(start=start)
+            firsts = [
+                train_first(data.of_member(number), plan.draws[0], settings)
+                for number in range(n_kernels)
+            ]
+            started = [data._replace(start=start) for _, start in firsts]
             calls = [
-                (data.of_member(t), plan.draws[t], settings)
+                (started[t % n_kernels].of_member(t), plan.draws[t], settings)
                 for t in range(max(n_kept, 1), n_members)
             ]
             others = self._workers.run(train_member, calls, "other members")
-        return others if n_kept else [first, *others]
+        return others if n_kept else [firsts[0][0], *others]
 
     def _store(self, members: list[MMCRFClassifier]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
