@@ -61,9 +61,9 @@ class LeafForm(SparseForm):
         _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, messages)
         self.weights += scale * (self.dual_coef - before)
 
-    def restart(self, factor=1.0):
-        """Multiply A by a factor; the weights become A itself."""
-        super().restart(factor)
+    def begin(self, A):
+        """Start at these dual variables; the weights become A itself."""
+        super().begin(A)
         self._sum_over_leaves()
 
     def squared_norm(self):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spanforest._blas import single_blas_thread
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
 from spanforest._estimator_docs import documented
@@ -24,6 +25,7 @@ from spanforest._training import (
     Model,
     Settings,
     TrainingSet,
+    train_first,
     train_member,
     warn_not_converged,
 )
@@ -154,7 +156,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators=20,
         aggregation="mam",
         graph="random_tree",
         kernel="auto",
@@ -265,13 +267,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
     ) -> list[Model]:
         """Train all members but the first, which are there, and calibrate if asked."""
-        workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
-        calls = [
-            (prepared.of_member(t), draw, plan.settings)
-            for t, draw in enumerate(plan.draws)
-        ][len(kept) :]
-        models = workers.run(train_member, calls, "members")
+        models = self._train(prepared, plan, len(kept))
         added = [self._member(t, one) for t, one in enumerate(models, start=len(kept))]
         self._store([*kept, *added])
         if self.probability:
@@ -283,8 +280,36 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             members = RefittedMembers(self._member_factors, how, margins)
             seed = plan.calibration_seed
             # not `prepared`: every fold slices a matrix of its own
-            self.calibration_ = calibrate(data, members, seed, workers)
+            self.calibration_ = calibrate(data, members, seed, self._workers)
         return models
+
+    @property
+    def _workers(self) -> Workers:
+        return Workers(self.n_jobs, bool(self.verbose))
+
+    def _train(self, data: TrainingSet, plan: Plan, n_kept: int) -> list[Model]:
+        """Train the members after the first `n_kept`.
+
+        They start at the dual variables of the first member, trained with their own
+        kernel. A first member that was kept does not have them any more, so it is
+        trained again.
+        """
+        n_members, settings = len(plan.draws), plan.settings
+        if n_kept == n_members:
+            return []
+        n_kernels = self._input.n_kernels
+        with single_blas_thread():  # once, instead of once for each member
+            firsts = [
+                train_first(data.of_member(number), plan.draws[0], settings)
+                for number in range(n_kernels)
+            ]
+            started = [data._replace(start=start) for _, start in firsts]
+            calls = [
+                (started[t % n_kernels].of_member(t), plan.draws[t], settings)
+                for t in range(max(n_kept, 1), n_members)
+            ]
+            others = self._workers.run(train_member, calls, "other members")
+        return others if n_kept else [firsts[0][0], *others]
 
     def _store(self, members: list[MMCRFClassifier]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""

@@ -193,7 +193,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators=20,
         aggregation="mam",
         graph="informed_tree",
         kernels="auto",
