@@ -16,10 +16,9 @@ from spanforest._compiled.cells import (
     TIE,
     TRAINING_TIE,
     labelling_score,
-    largest_sums,
 )
-from spanforest._compiled.certificates import hinge_rows, loss_term
-from spanforest._compiled.coordinates import expand_rows, squared_norm
+from spanforest._compiled.certificates import loss_term
+from spanforest._compiled.coordinates import expand_rows
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
     exhaustive_rows,
@@ -36,7 +35,12 @@ from spanforest._compiled.messages import (
     message_buffers,
     tree_reweighted_rows,
 )
-from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
+from spanforest._compiled.passes import (
+    dense_pass,
+    hinge_rows,
+    kernel_pass,
+    sparse_pass,
+)
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
     LOSS_FIELDS,
@@ -49,9 +53,10 @@ from spanforest._compiled.records import (
     State,
     StoppingRule,
     Subproblem,
+    read_only,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 3a7fd6cdfc7e4a82

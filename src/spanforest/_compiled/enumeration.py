@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 3a7fd6cdfc7e4a82

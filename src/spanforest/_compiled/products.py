@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 3a7fd6cdfc7e4a82

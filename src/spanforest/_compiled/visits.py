@@ -1,8 +1,8 @@
 """Visits: steps that improve the dual variables of one example.
 
-`messages` is None on a forest and a `Messages` on a graph with cycles. Numba compiles a
-routine for the type of each argument, so message passing is compiled only for graphs
-with cycles.
+There is a routine for forests and one for graphs with cycles. Passes call them through
+a pointer, see `visitor`. So visits are compiled once, and message passing is compiled
+only for graphs with cycles.
 """
 
 from typing import NamedTuple
@@ -17,9 +17,15 @@ from spanforest._compiled.cells import (
     picked_cell,
 )
 from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import inlined, internal, merged
+from spanforest._compiled.decorators import inlined, internal, merged, through_pointer
+from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
-from spanforest._compiled.messages import TRAINING_SWEEPS, tree_reweighted
+from spanforest._compiled.messages import (
+    CERTIFYING_SWEEPS,
+    NO_MESSAGES,
+    TRAINING_SWEEPS,
+    tree_reweighted,
+)
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
@@ -52,6 +58,10 @@ SHIFT = 2  # what the marginals gained
 MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
 BENDS = 3  # squared weights of the factors, in a Frank-Wolfe step
 
+# Rows of `Visit.labels`.
+GAINING = 0
+LOSING = 1
+
 
 class Visit(NamedTuple):
     """The buffers of a visit."""
@@ -59,8 +69,7 @@ class Visit(NamedTuple):
     cells: np.ndarray  # (4, n_cells), see above
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
     step_cells: np.ndarray  # (n_factors,) the cells of a Frank-Wolfe step
-    gaining: np.ndarray  # (n_labels,) labelling that gains mass
-    losing: np.ndarray  # (n_labels,) labelling that loses mass
+    labels: np.ndarray  # (2, n_labels) the labellings that gain and lose mass
     region: np.ndarray  # (n_labels,) records
     move: np.ndarray  # (n_factors,) records
     walk: Walk
@@ -74,8 +83,7 @@ def visit_buffers(g):
         cells=np.empty((4, n_cells)),
         true_cells=np.empty(n_factors, dtype=np.int64),
         step_cells=np.empty(n_factors, dtype=np.int64),
-        gaining=np.zeros(n_labels, dtype=np.int64),
-        losing=np.zeros(n_labels, dtype=np.int64),
+        labels=np.zeros((2, n_labels), dtype=np.int64),
         region=np.empty(n_labels, REGION_FIELDS),
         move=np.empty(n_factors, MOVE_FIELDS),
         walk=walk_buffers(g, TRAINING_TIE),
@@ -212,7 +220,8 @@ def _find_regions(g, box, visit):
     Their sums are cleared. The labellings agree about a label that the example lacks:
     its values tie.
     """
-    gaining, losing, regions = visit.gaining, visit.losing, visit.region
+    gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
+    regions = visit.region
     roots, branches = g.root, g.branch
     for s in range(roots.shape[0]):
         j = roots[s]
@@ -240,7 +249,7 @@ def _find_moves(i, problem, visit):
     factors, taught = problem.graph.factor, problem.taught
     weights = problem.factor_weight
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
-    gaining, losing = visit.gaining, visit.losing
+    gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
     regions, moves = visit.region, visit.move
     n_moves = 0
     for f in range(factors.shape[0]):
@@ -285,37 +294,13 @@ def _make_moves(n_moves, norm, visit):
             marginals[source] = 0.0
 
 
-@merged
-def _pairwise_steps(i, norm, problem, visit):
-    """Improve one example's marginals on a forest; return its best score before.
+@inlined
+def _curvature(r, block, state):
+    """Return the kernel value of an example with itself, times `state.scale`.
 
-    Also return whether it moved. `norm` is as in `visit_example`. Mass moves from the
-    worst labelling that the marginals allow to the best labelling of all. On a forest
-    the marginals are a mixture containing *every* labelling whose cells are all
-    positive, and remain marginals as long as no cell becomes negative, so no list of
-    label sets is needed (decomposition-invariant pairwise steps, Garber & Meshi 2016).
-    Where the two labellings differ in several regions of the forest, each region moves
-    on its own, on cells of its own: it gets the step length that is best for it, and a
-    cell with little mass holds up its own region only. Scores, marginals and their
-    shift are updated.
+    The constant feature is included. This is the curvature that steps see.
     """
-    g, cells = problem.graph, visit.cells
-    scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
-    cells[SHIFT, :] = 0.0
-    first_top, first_rise, moved = 0.0, 0.0, False
-    for step in range(problem.max_steps):
-        top = forest_max_sum(scores, g, visit.walk, visit.gaining)
-        for c in range(scores.shape[0]):
-            masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
-        rise = top + forest_max_sum(masked, g, visit.walk, visit.losing)
-        if step == 0:
-            first_top, first_rise = top, rise
-        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
-            break
-        _find_regions(g, problem.box[i], visit)
-        _make_moves(_find_moves(i, problem, visit), norm, visit)
-        moved = True
-    return first_top, moved
+    return state.scale * (block.gram[r, r] + state.constant * state.constant)
 
 
 @internal
@@ -325,12 +310,13 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     Also return whether it moved. These are plain Frank-Wolfe steps towards the
     labellings that tree-reweighted message passing finds: a mixture of labellings stays
     one. The gap uses the bound, so it is not too small where a labelling is not
-    optimal.
+    optimal. A visit without steps looks more closely: it passes messages for longer,
+    and tries all labellings where the bound is not tight and there are few.
     """
     g, C, taught = problem.graph, problem.box[i], problem.taught
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
     shift, bends = visit.cells[SHIFT], visit.cells[BENDS]
-    labels, cells = visit.gaining, visit.step_cells
+    labels, cells = visit.labels[GAINING], visit.step_cells
     bends[:] = 1.0
     _weigh(i, g.factor, problem.factor_weight, bends)
     _weigh(i, g.factor, problem.factor_weight, bends)
@@ -338,12 +324,16 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     messages.sent[:] = 0.0
     for c in range(shift.shape[0]):  # the marginals before, until the last loop
         shift[c] = marginals[c]
-    for step in range(problem.max_steps):
-        top, bound, met = tree_reweighted(
-            scores, g, TRAINING_SWEEPS, np.inf, messages, labels
-        )
+    looks_only = problem.max_steps == 0
+    n_sweeps = CERTIFYING_SWEEPS if looks_only else TRAINING_SWEEPS
+    for step in range(max(problem.max_steps, 1)):
+        top, bound, met = tree_reweighted(scores, g, n_sweeps, np.inf, messages, labels)
         if met:
             bound = top
+        if looks_only:
+            if not met and has_few_labellings(g):
+                bound = exhaustive_max(scores, g, visit.labels[LOSING], labels)
+            return bound, False
         held, squares = 0.0, 0.0
         for c in range(scores.shape[0]):
             held += scores[c] * marginals[c]
@@ -375,33 +365,118 @@ def _frank_wolfe_steps(i, norm, problem, visit, messages):
     return first_bound, moved
 
 
-@inlined
-def visit_example(i, norm, problem, state, messages, change):
-    """Improve row i of dual_coef, given F_i in the buffers; return whether it moved.
+@merged
+def _begin(r, i, block, problem, state):
+    """Prepare the visit to example i in row r of a block; return its labels' score.
 
-    `norm` is the example's kernel value with itself, constant feature included, times
-    `state.scale`: the curvature that steps see. hinge[i] becomes the margin violation
-    before the visit. `change` becomes the change of the row; if there is none, it is
-    left as it was. The scores are overwritten.
+    F_i, of the weights before the block, becomes the one at the moment of the visit.
+    Loss and F_i are left in the buffers, and so are the marginals.
     """
-    visit, factors, taught = problem.visit, problem.graph.factor, problem.taught
-    dual_row, true_cells = state.dual_coef[i], visit.true_cells
-    marginals = visit.cells[MARGINALS]
-    true_score = augment_with_loss(i, visit.cells[SCORES], problem, true_cells)
-    _load_marginals(i, dual_row, problem, true_cells, marginals)
-    if messages is None:
-        # any cell may be picked there
-        _silence(i, factors, taught, marginals, problem.box[i])
-        top, moved = _pairwise_steps(i, norm, problem, visit)
-    else:
-        _silence(i, factors, taught, marginals, 0.0)
+    scores, intercept = block.scores[r], state.intercept
+    cells, true_cells = problem.visit.cells, problem.visit.true_cells
+    for d in range(intercept.shape[0]):
+        scores[d] += state.constant * intercept[d]
+    for p in range(r):
+        if block.moved[p]:
+            for d in range(intercept.shape[0]):
+                scores[d] += block.gram[r, p] * block.change[p, d]
+    expand(problem.layout, scores, cells[SCORES])
+    true_score = augment_with_loss(i, cells[SCORES], problem, true_cells)
+    _load_marginals(i, state.dual_coef[i], problem, true_cells, cells[MARGINALS])
+    return true_score
+
+
+@merged
+def _finish(r, i, block, problem, state):
+    """Store what the visit to example i changed, if block.moved[r] says that it did."""
+    change, intercept = block.change[r], state.intercept
+    if not block.moved[r]:
+        change[:] = 0.0
+        return
+    shift = problem.visit.cells[SHIFT]
+    _weigh(i, problem.graph.factor, problem.factor_weight, shift)
+    _store_shift(shift, problem.layout, state.dual_coef[i], change)
+    for d in range(change.shape[0]):
+        change[d] *= state.scale
+        intercept[d] += state.constant * change[d]
+
+
+def visit_on_forest(rows, block, problem, state, messages):
+    """Visit the examples of a block, `rows`, one after the other, on a forest.
+
+    Before, block.scores holds the scores from the weights as they are, and block.gram
+    the kernel matrix, both without the constant feature. Afterwards the scores are
+    those at the visits, and block.change is what is to be added to the weights. The
+    intercept is updated, and so are the rows of dual_coef. hinge[i] becomes the margin
+    violation before the visit.
+
+    Mass moves from the worst labelling that the marginals allow to the best labelling
+    of all. On a forest the marginals are a mixture containing *every* labelling whose
+    cells are all positive, and remain marginals as long as no cell becomes negative, so
+    no list of label sets is needed (decomposition-invariant pairwise steps, Garber &
+    Meshi 2016). Where the two labellings differ in several regions of the forest, each
+    region moves on its own, on cells of its own: it gets the step length that is best
+    for it, and a cell with little mass holds up its own region only.
+    """
+    g, visit, cells = problem.graph, problem.visit, problem.visit.cells
+    scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        true_score = _begin(r, i, block, problem, state)
+        # any cell may be picked where the example teaches nothing
+        _silence(i, g.factor, problem.taught, marginals, problem.box[i])
+        norm = _curvature(r, block, state)
+        cells[SHIFT, :] = 0.0
+        first_top, first_rise, block.moved[r] = 0.0, 0.0, False
+        for step in range(max(problem.max_steps, 1)):
+            top, rise = 0.0, 0.0
+            for side in range(2):  # GAINING and LOSING; one call compiles faster
+                best = forest_max_sum(
+                    cells[MASKED * side], g, visit.walk, visit.labels[side]
+                )
+                rise += best
+                if side == 0:
+                    top = best
+                    for c in range(scores.shape[0]):
+                        masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
+            if step == 0:
+                first_top, first_rise = top, rise
+            enough = max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top)))
+            if rise <= enough or problem.max_steps == 0:
+                break
+            _find_regions(g, problem.box[i], visit)
+            _make_moves(_find_moves(i, problem, visit), norm, visit)
+            block.moved[r] = True
+        state.hinge[i] = max(first_top - true_score, 0.0)
+        _finish(r, i, block, problem, state)
+
+
+def visit_on_cycles(rows, block, problem, state, messages):
+    """Visit the examples of a block as `visit_on_forest` does, on any graph."""
+    visit = problem.visit
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        true_score = _begin(r, i, block, problem, state)
+        marginals = visit.cells[MARGINALS]
+        _silence(i, problem.graph.factor, problem.taught, marginals, 0.0)
+        norm = _curvature(r, block, state)
         top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
-    state.hinge[i] = max(top - true_score, 0.0)
-    if moved:
-        shift = visit.cells[SHIFT]
-        _weigh(i, factors, problem.factor_weight, shift)
-        _store_shift(shift, problem.layout, dual_row, change)
-    return moved
+        block.moved[r] = moved
+        state.hinge[i] = max(top - true_score, 0.0)
+        _finish(r, i, block, problem, state)
 
 
-# stamp: 5f4eb25e3584a1de
+def visitor(rows, block, problem, state, messages):
+    """Return messages, and the function that visits blocks with them.
+
+    Compiled code calls it through a pointer. So passes over data of other kinds compile
+    only themselves. For the same reason a forest has messages too, empty ones.
+    """
+    function = visit_on_cycles
+    if messages is None:
+        function, messages = visit_on_forest, NO_MESSAGES
+    arguments = rows, block, problem, state, messages
+    return messages, through_pointer(function, arguments)
+
+
+# stamp: 3a7fd6cdfc7e4a82
