@@ -1,7 +1,5 @@
 """Inputs of a fold: kernels by naive formulas, and nothing learned from test rows."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,12 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from paper_helpers import KINDS, dense, make_dataset, make_fold
 from scipy import sparse
-from sklearn.base import clone
 from strategies import trials
 
 from spanforest.datasets import Dataset, make_circle
 from spanforest.paper import _fold_inputs
-from spanforest.paper._fold_inputs import FoldInputs, FoldKernel, _Stacked
+from spanforest.paper._fold_inputs import FoldInputs
 
 
 def inputs_of(fold, which):
@@ -210,41 +207,20 @@ def test_explicit_features_of_many_examples_are_three_hundred():
     assert features.test.shape == (10, 300)
 
 
-@pytest.mark.parametrize("kind", ["dense", "text", "tanimoto", "kernel"])
-def test_a_kernel_of_numbers_is_the_kernel_of_the_fold(kind):
-    fold = make_fold(kind)
-    numbers = fold.numbers
-    for width in (None, 0.5):
-        kernel = FoldKernel(fold, width)
-        for some, wanted in zip(numbers, fold.kernel(width), strict=True):
-            assert_array_equal(kernel(some, numbers.train), wanted)
-            assert_array_equal(
-                kernel(some[::-2], numbers.train[1:4]), wanted[::-2, 1:4]
-            )
+@pytest.mark.parametrize("kind", ["dense", "text", "tanimoto"])
+def test_methods_that_scale_features_get_them_as_they_are(kind):
+    fold = make_fold(kind, "standard")
+    X = make_dataset(kind).X
+    rows = np.random.default_rng(0).permutation(24)
+    assert_array_equal(dense(fold.as_they_are.train), dense(X[rows[:16]]))
+    assert_array_equal(dense(fold.as_they_are.test), dense(X[rows[16:]]))
+    assert fold.own_kernel_name == ("tanimoto" if kind == "tanimoto" else "linear")
 
 
-def test_a_kernel_of_numbers_is_computed_when_called_and_only_the_last_is_kept(
-    monkeypatch,
-):
-    fold = make_fold()
-    asked, kernel = [], FoldInputs.kernel
-    monkeypatch.setattr(
-        FoldInputs,
-        "kernel",
-        lambda fold, width=None: asked.append(width) or kernel(fold, width),
-    )
-    train = fold.numbers.train
-    kernels = [FoldKernel(fold, width) for width in (0.5, 1.0)]
-    assert asked == []
-    matrices = [(each(train, train), each(train, train))[1] for each in kernels]
-    assert [width for width in asked if width] == [0.5, 1.0]
-    kept = [value for value in vars(fold).values() if isinstance(value, _Stacked)]
-    assert [each.width for each in kept] == [1.0]
-    for each, wanted in zip(kernels, matrices, strict=True):
-        assert clone(each, safe=False) is each
-        again = pickle.loads(pickle.dumps(each))
-        assert again.width == each.width
-        assert_array_equal(again(train, train), wanted)
+def test_a_data_set_without_features_names_its_matrix():
+    fold = make_fold("kernel")
+    assert fold.own_kernel_name == "precomputed"
+    assert_array_equal(fold.as_they_are.test, fold.kernel().test)
 
 
 @pytest.mark.parametrize("scaling", ["unit", "standard"])

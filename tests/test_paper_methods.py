@@ -1,5 +1,6 @@
 """The methods of the experiment: what each is fitted to, and what its result holds."""
 
+import json
 import re
 
 import pytest
@@ -20,7 +21,7 @@ from spanforest.paper._methods import (
     run_learner,
     score,
 )
-from spanforest.paper._protocols import PROTOCOLS, TUNED
+from spanforest.paper._protocols import PROTOCOLS, STUDY, TUNED
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +49,8 @@ def test_learners_with_trees_are_those_that_their_number_changes():
         if learner in PEERS:
             assert not has_trees(learner)
             continue
-        family = TUNED.families[learner]
-        params = params_for(family, 0)
+        protocol = STUDY if learner in STUDY.learners else TUNED
+        params = params_for(protocol.families[learner], 0)
         few, many = (
             str(make(fold, params, TINY._replace(n_trees=n), 0).estimator.get_params())
             for n in (3, 4)
@@ -64,17 +65,16 @@ def without_addresses(text):
 @pytest.mark.parametrize("kind", ["dense", "kernel"])
 def test_an_ensemble_that_tuned_itself_scores_as_one_with_the_chosen_parameters(kind):
     fold = make_fold(kind)
-    family = TUNED.families["selftuned"]
-    result = run_learner("selftuned", fold, family.grid, TINY, 0)["selftuned"]
+    result = run_learner("selftuned", fold, {}, TINY, 0)["selftuned"]
 
-    assert [each["params"] for each in result.choice.candidates] == [*family.candidates]
-    best = max(result.choice.candidates, key=lambda each: each["score"])
-    assert result.choice.params == best["params"]
-    plain = LEARNERS["ensemble"](fold, result.choice.params, TINY, 0).estimator
-    plain.set_params(kernel="precomputed", graph="informed_tree")
-    K = fold.kernel(result.choice.params["width"])
-    plain.fit(K.train, fold.Y.train)
-    assert result.scores == score(fold.Y.test, plain.predict(K.test))
+    estimator, inputs = LEARNERS["selftuned"](fold, {}, TINY, 0)
+    estimator.fit(inputs.train, fold.Y.train)
+    assert result.scores == score(fold.Y.test, estimator.predict(inputs.test))
+    assert json.loads(json.dumps(result.choice.params)).keys() == (
+        estimator.best_params_.keys()
+    )
+    (candidate,) = result.choice.candidates
+    assert candidate == {"params": {}, "score": estimator.best_score_}
     assert run_learner("svm", fold, {"C": 0.1}, TINY, 0)["svm"].choice is None
 
 

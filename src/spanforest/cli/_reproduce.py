@@ -39,8 +39,8 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Data sets, separated by commas. The paper's ten by default, and those "
-            "of the study with its protocol.",
+            help="Data sets, separated by commas. The paper's ten by default; with the "
+            "protocol study, the study's twelve.",
         ),
     ] = None,
     methods: Annotated[

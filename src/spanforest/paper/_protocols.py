@@ -19,7 +19,8 @@ Hamming loss were a choice too, they would try fewer kernels than the others, or
 candidates.
 
 The ensemble that tunes itself is used as newcomers are told to use it: features as they
-are, no arguments. It has candidates of its own, and chooses by the same mean of measures.
+are, no arguments. It has candidates of its own, and chooses by the same mean of
+measures.
 
 The protocol of the study runs the ensemble that tunes itself once for each measure, on
 splits of the sizes of a published comparison: see `_study`.

@@ -40,9 +40,7 @@ STUDY_DATASETS = (*_TEST_ROWS, "bibtex", "slashdot")
 _TEST_SHARE = 0.4  # of data sets whose size of the test part is not stated
 
 
-def study_split(
-    dataset: Dataset, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+def study_split(dataset: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of a training and a test part of the study's size.
 
     Every label has about the same share of positives in both.
@@ -169,7 +167,8 @@ def study_table(rows: Iterable[Row]) -> StudyTable:
     1.0
     """
     settings, folds = select_folds(rows, "study")
-    known = [name for name in STUDY_DATASETS if any(f["dataset"] == name for f in folds)]
+    there = {fold["dataset"] for fold in folds}
+    known = [name for name in STUDY_DATASETS if name in there]
     standings = [
         standing
         for measure in MEASURES
