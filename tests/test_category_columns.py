@@ -56,3 +56,13 @@ def test_examples_without_categories_need_none(X):
 def test_columns_that_cannot_be_read_are_refused_with_a_reason(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_columns_of_an_arrow_table_are_read_like_those_of_a_frame():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
+    known = CategoryColumns.of(table, columns=["colour"])
+    assert [*known.categories] == [1]
+    assert sorted(known.categories[1]) == ["blue", "red"]
+    assert_array_equal(known.numbers(table), [[1, 1], [2, 0], [3, 1]])
+    assert CategoryColumns.of(table.select(["size"]), None) is None
