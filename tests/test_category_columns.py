@@ -66,3 +66,10 @@ def test_the_columns_of_an_arrow_table_are_read_like_those_of_a_frame():
     assert sorted(known.categories[1]) == ["blue", "red"]
     assert_array_equal(known.numbers(table), [[1, 1], [2, 0], [3, 1]])
     assert CategoryColumns.of(table.select(["size"]), None) is None
+
+
+def test_indicators_have_a_column_for_every_category():
+    frame = pd.DataFrame({"weight": [1.5, np.nan, 2.0], "size": SIZES})
+    known = CategoryColumns.of(frame, None)
+    expected = [[1.5, 1, 0, 0], [np.nan, 0, 0, 1], [2.0, 0, 0, 0]]
+    assert_array_equal(known.indicators(frame), expected)

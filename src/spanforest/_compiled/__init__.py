@@ -59,4 +59,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82

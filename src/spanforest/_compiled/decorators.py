@@ -78,4 +78,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82

@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82

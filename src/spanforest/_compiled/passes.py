@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, messages)
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82

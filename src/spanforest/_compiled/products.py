@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82

@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82

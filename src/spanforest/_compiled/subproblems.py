@@ -275,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 3a7fd6cdfc7e4a82
