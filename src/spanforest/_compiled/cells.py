@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d

@@ -30,4 +30,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d

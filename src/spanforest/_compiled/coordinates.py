@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d

@@ -66,7 +66,8 @@ def through_pointer(function, arguments):
     """Return a routine that other routines take as an argument, and then call.
 
     It is compiled once, for the types of these arguments. Routines that call it do not
-    compile it again. It returns nothing.
+    compile it again. It returns nothing. An error inside of it, such as an index out of
+    bounds, reaches `sys.unraisablehook` and not the caller; pytest reports it.
     """
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
@@ -78,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d

@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d

@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d

@@ -275,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: c94a1a7690d4198c
+# stamp: 2e0668e20fe02a1d
