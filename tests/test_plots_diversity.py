@@ -11,7 +11,6 @@ from spanforest.plots import (
 )
 
 
-@pytest.mark.needs_compiled
 def test_diversity_and_coherence_are_drawn_with_their_sum():
     ensemble = fitted_ensemble()
     curve = diversity_curve(ensemble, X, Y)

@@ -59,4 +59,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

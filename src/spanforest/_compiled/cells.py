@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

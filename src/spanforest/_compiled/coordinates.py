@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

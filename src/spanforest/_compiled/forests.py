@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

@@ -313,4 +313,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

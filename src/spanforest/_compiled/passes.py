@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, messages)
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

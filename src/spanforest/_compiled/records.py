@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694

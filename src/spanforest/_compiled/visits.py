@@ -479,4 +479,4 @@ def visitor(rows, block, problem, state, messages):
     return messages, through_pointer(function, arguments)
 
 
-# stamp: 2e0668e20fe02a1d
+# stamp: b67eeef6a28bb694
