@@ -56,6 +56,7 @@ def test_the_dual_optimum_is_that_of_the_original_dual_over_all_label_sets(
     assert_allclose(solution.dual_objective, best_original_dual(task), rtol=1e-5)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_optimum_on_a_cycle_is_that_of_the_original_dual(loss, seed):

@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: b67eeef6a28bb694

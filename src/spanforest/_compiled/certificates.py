@@ -35,4 +35,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: b67eeef6a28bb694

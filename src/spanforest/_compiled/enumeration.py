@@ -101,4 +101,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: b67eeef6a28bb694

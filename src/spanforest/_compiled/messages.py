@@ -313,4 +313,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: b67eeef6a28bb694

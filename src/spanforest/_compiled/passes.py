@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, messages)
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: b67eeef6a28bb694

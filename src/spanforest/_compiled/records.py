@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: b67eeef6a28bb694

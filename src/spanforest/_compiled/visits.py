@@ -479,4 +479,4 @@ def visitor(rows, block, problem, state, messages):
     return messages, through_pointer(function, arguments)
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: b67eeef6a28bb694
