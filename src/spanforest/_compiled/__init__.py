@@ -18,7 +18,7 @@ from spanforest._compiled.cells import (
     labelling_score,
     largest_sums,
 )
-from spanforest._compiled.certificates import hinge_rows, loss_term
+from spanforest._compiled.certificates import augment_rows, hinge_rows, loss_term
 from spanforest._compiled.coordinates import expand_rows, squared_norm
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
@@ -28,6 +28,7 @@ from spanforest._compiled.enumeration import (
 )
 from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
+from spanforest._compiled.labellings import Mixtures
 from spanforest._compiled.leaves import add_shared_leaves, dense_leaves, sparse_leaves
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
@@ -54,4 +55,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

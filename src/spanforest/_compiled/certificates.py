@@ -1,49 +1,33 @@
 """The numbers of a certificate: margin violations, and the loss term of the dual."""
 
-import numpy as np
-
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
-from spanforest._compiled.decorators import compiled, merged
-from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
+from spanforest._compiled.decorators import compiled
 from spanforest._compiled.forests import forest_max_sum
-from spanforest._compiled.messages import CERTIFYING_SWEEPS, tree_reweighted
 from spanforest._compiled.visits import MARGINALS, SCORES, add_loss, augment_with_loss
 
 
-@merged
-def _upper_bound(scores, g, visit, messages):
-    """Return the best score of a labelling, or on cycles a bound on it.
-
-    Where the bound of message passing is not tight and there are few labellings, all
-    of them are tried.
-    """
-    if messages is None:
-        bound = forest_max_sum(scores, g, visit.walk, visit.gaining)
-    else:
-        messages.sent[:] = 0.0
-        _, bound, met = tree_reweighted(
-            scores, g, CERTIFYING_SWEEPS, np.inf, messages, visit.gaining
-        )
-        if not met and has_few_labellings(g):
-            bound = exhaustive_max(scores, g, visit.losing, visit.gaining)
-    return bound
-
-
 @compiled
-def hinge_rows(scores, rows, problem, hinge, messages):
+def hinge_rows(scores, rows, problem, hinge):
     """Write the margin violations of some examples, `rows`, given F (overwritten).
 
         hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
 
-    with the maximum replaced by an upper bound on graphs with cycles. As in `visits`,
-    `messages` is None on a forest.
+    The graph is a forest.
     """
     g, visit = problem.graph, problem.visit
     for r in range(rows.shape[0]):
         true_score = augment_with_loss(rows[r], scores[r], problem, visit.true_cells)
-        bound = _upper_bound(scores[r], g, visit, messages)
-        hinge[rows[r]] = max(bound - true_score, 0.0)
+        top = forest_max_sum(scores[r], g, visit.walk, visit.gaining)
+        hinge[rows[r]] = max(top - true_score, 0.0)
+
+
+@compiled
+def augment_rows(scores, rows, problem, true_scores):
+    """Apply `augment_with_loss` to the scores of some examples, `rows`."""
+    true_cells = problem.visit.true_cells
+    for r in range(rows.shape[0]):
+        true_scores[r] = augment_with_loss(rows[r], scores[r], problem, true_cells)
 
 
 @compiled
@@ -66,4 +50,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

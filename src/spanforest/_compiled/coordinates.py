@@ -97,4 +97,4 @@ def _squared_norm(layout, values, cells):
     return total
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

@@ -55,4 +55,4 @@ inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

@@ -167,4 +167,4 @@ def _max_marginals(scores, g, walk, downward, marginals):
                 marginals[i, s] += total - best
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

@@ -16,7 +16,6 @@ from spanforest._compiled.cells import (
 from spanforest._compiled.decorators import compiled, internal, merged
 
 CLOSE = 1e-10  # relative; a bound this close to a score is about to meet it
-TRAINING_SWEEPS = 20  # of message passing, for each step of training
 CERTIFYING_SWEEPS = 200  # of message passing, where an optimum is to be proven
 
 
@@ -304,4 +303,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

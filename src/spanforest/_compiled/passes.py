@@ -2,7 +2,7 @@
 
 Dense data are read a block of examples at a time, so that their scores are products of
 matrices. Changes inside a block are added through its kernel matrix: the iterates are
-those of visiting one example at a time. As in `visits`, `messages` is None on a forest.
+those of visiting one example at a time. As in `visits`, `mixtures` is None on a forest.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ def block_buffers(block_size, n_coordinates):
 
 
 @merged
-def _visit_block(rows, block, problem, state, messages):
+def _visit_block(rows, block, problem, state, mixtures):
     """Visit the examples of a block, `rows`, one after the other.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
@@ -57,7 +57,7 @@ def _visit_block(rows, block, problem, state, messages):
                     scores[r, d] += gram[r, p] * change[p, d]
         expand(problem.layout, scores[r], problem.visit.cells[SCORES])
         norm = state.scale * (gram[r, r] + constant * constant)
-        moved[r] = visit_example(rows[r], norm, problem, state, messages, change[r])
+        moved[r] = visit_example(rows[r], norm, problem, state, mixtures, change[r])
         if moved[r]:
             for d in range(n_coordinates):
                 change[r, d] *= state.scale
@@ -66,18 +66,18 @@ def _visit_block(rows, block, problem, state, messages):
             change[r, :] = 0.0
 
 
-def kernel_pass(order, block_size, kernel, problem, state, messages, squared_norms):
+def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_norms):
     """Visit examples in the kernel form, a block at a time.
 
     `kernel` are `DenseRows` of kernel values. squared_norms[i] becomes <F_i, A_i> as of
     the visit.
     """
     block = block_buffers(block_size, len(kernel.weights))
-    _kernel_pass(order, block, kernel, problem, state, messages, squared_norms)
+    _kernel_pass(order, block, kernel, problem, state, mixtures, squared_norms)
 
 
 @compiled
-def _kernel_pass(order, block, kernel, problem, state, messages, squared_norms):
+def _kernel_pass(order, block, kernel, problem, state, mixtures, squared_norms):
     """Do the work of `kernel_pass`."""
     weights, rounded = kernel.weights, kernel.rounded
     n_coordinates, block_size = weights.shape[0], block.moved.shape[0]
@@ -89,7 +89,7 @@ def _kernel_pass(order, block, kernel, problem, state, messages, squared_norms):
         for r in range(rows.shape[0]):
             for p in range(r + 1):
                 block.gram[r, p] = kernel.data[rows[r], rows[p]]
-        _visit_block(rows, block, problem, state, messages)
+        _visit_block(rows, block, problem, state, mixtures)
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(n_coordinates):
@@ -101,15 +101,15 @@ def _kernel_pass(order, block, kernel, problem, state, messages, squared_norms):
             squared_norms[i] = np.dot(F, A)
 
 
-def dense_pass(order, block_size, features, problem, state, messages):
+def dense_pass(order, block_size, features, problem, state, mixtures):
     """Visit examples in the linear form, `DenseRows` of features a block at a time."""
     block = block_buffers(block_size, len(features.weights))
     picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
-    _dense_pass(order, block, features, picked, problem, state, messages)
+    _dense_pass(order, block, features, picked, problem, state, mixtures)
 
 
 @compiled
-def _dense_pass(order, block, features, picked, problem, state, messages):
+def _dense_pass(order, block, features, picked, problem, state, mixtures):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
     X, weights, rounded = features.data, features.weights, features.rounded
     block_size = block.moved.shape[0]
@@ -120,7 +120,7 @@ def _dense_pass(order, block, features, picked, problem, state, messages):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
         row_products(X, rows, picked[: rows.shape[0]], block.gram)
-        _visit_block(rows, block, problem, state, messages)
+        _visit_block(rows, block, problem, state, mixtures)
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
@@ -137,7 +137,7 @@ class RowBuffers(NamedTuple):
     changed: np.ndarray  # the coordinates that changed
 
 
-def sparse_pass(order, features, weights, problem, state, messages):
+def sparse_pass(order, features, weights, problem, state, mixtures):
     """Visit examples in the linear form, `SparseRows` of features one at a time.
 
     The weights (n_features, n_coordinates) are updated, and so is the intercept. The
@@ -146,11 +146,11 @@ def sparse_pass(order, features, weights, problem, state, messages):
     """
     n = len(state.intercept)
     own = RowBuffers(np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
-    _sparse_pass(order, features, weights, problem, state, messages, own)
+    _sparse_pass(order, features, weights, problem, state, mixtures, own)
 
 
 @compiled
-def _sparse_pass(order, features, weights, problem, state, messages, own):
+def _sparse_pass(order, features, weights, problem, state, mixtures, own):
     """Do the work of `sparse_pass`; `own` are the buffers of one example."""
     data, indices, indptr = features.data, features.indices, features.indptr
     intercept, constant = state.intercept, state.constant
@@ -167,7 +167,7 @@ def _sparse_pass(order, features, weights, problem, state, messages, own):
                 scores[d] += value * row[d]
         norm *= state.scale
         expand(problem.layout, scores, problem.visit.cells[SCORES])
-        if not visit_example(i, norm, problem, state, messages, change):
+        if not visit_example(i, norm, problem, state, mixtures, change):
             continue
         n_changed = 0
         for d in range(n_coordinates):
@@ -182,4 +182,4 @@ def _sparse_pass(order, features, weights, problem, state, messages, own):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

@@ -131,4 +131,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

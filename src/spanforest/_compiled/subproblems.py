@@ -275,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23

@@ -1,8 +1,8 @@
 """Visits: steps that improve the dual variables of one example.
 
-`messages` is None on a forest and a `Messages` on a graph with cycles. Numba compiles a
-routine for the type of each argument, so message passing is compiled only for graphs
-with cycles.
+`mixtures` is None on a forest and a `Mixtures` on a graph with cycles. Numba compiles a
+routine for the type of each argument, so what graphs with cycles need is compiled only
+for them.
 """
 
 from typing import NamedTuple
@@ -17,9 +17,9 @@ from spanforest._compiled.cells import (
     picked_cell,
 )
 from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import inlined, internal, merged
+from spanforest._compiled.decorators import inlined, merged
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
-from spanforest._compiled.messages import TRAINING_SWEEPS, tree_reweighted
+from spanforest._compiled.labellings import listed_steps
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
@@ -40,7 +40,7 @@ MOVE_FIELDS = np.dtype(
     [
         ("source", np.int64),
         ("target", np.int64),
-        ("region", np.int64),
+        ("region", np.int64),  # or the factor, on a graph with cycles
         ("bend", np.float64),  # squared weight of the factor
     ]
 )
@@ -50,7 +50,6 @@ SCORES = 0  # F_i, and then loss + F_i
 MARGINALS = 1
 SHIFT = 2  # what the marginals gained
 MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
-BENDS = 3  # squared weights of the factors, in a Frank-Wolfe step
 
 
 class Visit(NamedTuple):
@@ -58,7 +57,6 @@ class Visit(NamedTuple):
 
     cells: np.ndarray  # (4, n_cells), see above
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
-    step_cells: np.ndarray  # (n_factors,) the cells of a Frank-Wolfe step
     gaining: np.ndarray  # (n_labels,) labelling that gains mass
     losing: np.ndarray  # (n_labels,) labelling that loses mass
     region: np.ndarray  # (n_labels,) records
@@ -73,7 +71,6 @@ def visit_buffers(g):
     return Visit(
         cells=np.empty((4, n_cells)),
         true_cells=np.empty(n_factors, dtype=np.int64),
-        step_cells=np.empty(n_factors, dtype=np.int64),
         gaining=np.zeros(n_labels, dtype=np.int64),
         losing=np.zeros(n_labels, dtype=np.int64),
         region=np.empty(n_labels, REGION_FIELDS),
@@ -318,84 +315,27 @@ def _pairwise_steps(i, norm, problem, visit):
     return first_top, moved
 
 
-@internal
-def _frank_wolfe_steps(i, norm, problem, visit, messages):
-    """Improve one example's marginals on any graph; return its bound before.
-
-    Also return whether it moved. These are plain Frank-Wolfe steps towards the
-    labellings that tree-reweighted message passing finds: a mixture of labellings stays
-    one. The gap uses the bound, so it is not too small where a labelling is not
-    optimal.
-    """
-    g, C, taught = problem.graph, problem.box[i], problem.taught
-    scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
-    shift, bends = visit.cells[SHIFT], visit.cells[BENDS]
-    labels, cells = visit.gaining, visit.step_cells
-    bends[:] = 1.0
-    _weigh(i, g.factor, problem.factor_weight, bends)
-    _weigh(i, g.factor, problem.factor_weight, bends)
-    first_bound, first_rise, moved = 0.0, 0.0, False
-    messages.sent[:] = 0.0
-    for c in range(shift.shape[0]):  # the marginals before, until the last loop
-        shift[c] = marginals[c]
-    for step in range(problem.max_steps):
-        top, bound, met = tree_reweighted(
-            scores, g, TRAINING_SWEEPS, np.inf, messages, labels
-        )
-        if met:
-            bound = top
-        held, squares = 0.0, 0.0
-        for c in range(scores.shape[0]):
-            held += scores[c] * marginals[c]
-            squares += marginals[c] * marginals[c] * bends[c]
-        rise = C * top - held
-        if step == 0:
-            first_bound, first_rise = bound, rise
-        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * C * (1.0 + abs(top))):
-            break
-        find_cells(g.factor, labels, cells)
-        n_taught = 0
-        for f in range(cells.shape[0]):
-            if taught.shape[0] == 0 or taught[i, f]:
-                cells[n_taught] = cells[f]
-                n_taught += 1
-        for c in cells[:n_taught]:
-            squares += C * (C - 2.0 * marginals[c]) * bends[c]
-        bend = norm * squares
-        length = 1.0 if rise >= bend else rise / bend
-        moved = True
-        for c in range(scores.shape[0]):
-            scores[c] += length * norm * marginals[c] * bends[c]
-            marginals[c] *= 1.0 - length
-        for c in cells[:n_taught]:
-            scores[c] -= length * norm * C * bends[c]
-            marginals[c] += length * C
-    for c in range(shift.shape[0]):
-        shift[c] = marginals[c] - shift[c]
-    return first_bound, moved
-
-
 @inlined
-def visit_example(i, norm, problem, state, messages, change):
+def visit_example(i, norm, problem, state, mixtures, change):
     """Improve row i of dual_coef, given F_i in the buffers; return whether it moved.
 
     `norm` is the example's kernel value with itself, constant feature included, times
     `state.scale`: the curvature that steps see. hinge[i] becomes the margin violation
     before the visit. `change` becomes the change of the row; if there is none, it is
-    left as it was. The scores are overwritten.
+    left as it was. The scores are overwritten. On a graph with cycles the best score
+    that a search found stands in for the best score of all.
     """
     visit, factors, taught = problem.visit, problem.graph.factor, problem.taught
     dual_row, true_cells = state.dual_coef[i], visit.true_cells
     marginals = visit.cells[MARGINALS]
     true_score = augment_with_loss(i, visit.cells[SCORES], problem, true_cells)
-    _load_marginals(i, dual_row, problem, true_cells, marginals)
-    if messages is None:
+    if mixtures is None:
+        _load_marginals(i, dual_row, problem, true_cells, marginals)
         # any cell may be picked there
         _silence(i, factors, taught, marginals, problem.box[i])
         top, moved = _pairwise_steps(i, norm, problem, visit)
     else:
-        _silence(i, factors, taught, marginals, 0.0)
-        top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
+        top, moved = listed_steps(i, norm, problem, visit, mixtures)
     state.hinge[i] = max(top - true_score, 0.0)
     if moved:
         shift = visit.cells[SHIFT]
@@ -404,4 +344,4 @@ def visit_example(i, norm, problem, state, messages, change):
     return moved
 
 
-# stamp: 5f4eb25e3584a1de
+# stamp: 29257c5a5e6c2c23
