@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
+from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._training import (
@@ -63,6 +64,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         ensemble contains the smaller ones.
     aggregation : {"mve", "amm", "mam"}, default="mam"
         How members are combined unless `predict` is told otherwise.
+    training : {"separate", "joint"}, default="separate"
+        ``"separate"`` trains a model for every graph. ``"joint"`` unites the graphs and
+        trains one model on the union, which predicts by MAM. A few graphs then
+        suffice: see the user guide.
     graph : str, graph, list of graphs or callable, default="random_tree"
         As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
         per member. A fixed graph, and "chow_liu", make all members nearly the same.
@@ -91,9 +96,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     Attributes
     ----------
     estimators_ : list of MMCRFClassifier
-        The members.
+        The members; with ``training="joint"`` the one model on the union.
     graphs_ : list of LabelGraph
-        Their graphs.
+        The graphs that were drawn, one per member.
     consensus_graph_ : LabelGraph
         The union of the graphs.
     coef_ : ndarray of shape (n_features, n_consensus_cells)
@@ -103,7 +108,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     intercept_ : ndarray of shape (n_consensus_cells,)
         Average scores of the constant feature.
     duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
-        As in `MMCRFClassifier`, one value per member.
+        As in `MMCRFClassifier`, one value per member: one with ``training="joint"``.
     gap_history_, gap_seconds_ : list of ndarray
         The same, one array per member.
     calibration_ : Calibration
@@ -138,6 +143,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self,
         n_estimators=30,
         aggregation="mam",
+        training="separate",
         graph="random_tree",
         kernel="auto",
         gamma=None,
@@ -160,6 +166,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
+        self.training = training
         self.graph = graph
         self.kernel = kernel
         self.gamma = gamma
@@ -208,11 +215,16 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Check the parameters, and seed the members."""
         n_estimators = check_count("n_estimators", self.n_estimators)
         check_option("aggregation", self.aggregation, AGGREGATIONS)
+        check_option("training", self.training, TRAININGS)
         graphs = member_graphs(self.graph, n_estimators)
         root = seed_sequence(self.random_state)
         seeds = root.spawn(n_estimators)
         (calibration_seed,) = root.spawn(1)
-        return Plan(self._settings(), list(map(Draw, graphs, seeds)), calibration_seed)
+        draws: list[Any] = list(map(Draw, graphs, seeds))
+        if self.training == "joint":
+            check_aggregation(self.aggregation)
+            draws = [UnitedDraw(draws)]
+        return Plan(self._settings(), draws, calibration_seed)
 
     def _learn(self, data: TrainingSet, plan: Plan) -> list[Model]:
         """Train all members, keep them, and calibrate if that is asked for."""
@@ -221,6 +233,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         calls = [(prepared, draw, plan.settings) for draw in plan.draws]
         models = workers.run(train_member, calls, "members")
         self._store(models)
+        if self.training == "joint":
+            self.graphs_ = plan.draws[0].graphs(data)
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
             self._calibrated_aggregation = self.aggregation
@@ -254,7 +268,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _member(self, model: Model) -> MMCRFClassifier:
         """Return a member as an estimator that shares this one's training examples."""
         params = self.get_params(deep=False)
-        for name in ("n_estimators", "aggregation", "n_jobs"):
+        for name in ("n_estimators", "aggregation", "training", "n_jobs"):
             del params[name]
         params["probability"] = False  # a member has no calibration of its own
         member = MMCRFClassifier(**{**params, "graph": model.factors.graph})
@@ -309,6 +323,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     ) -> Iterator[NDArray[Any]]:
         """Yield the predictions of the first 1, 2, ..., n_estimators members.
 
+        With ``training="joint"`` there is one stage: the model on the union.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -349,15 +365,19 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             For 1-D `y`: (n_samples,) with two classes, else (n_samples, n_classes).
         """
         check_is_fitted(self)
-        if self.aggregation != "mam":
+        aggregation = self._find_aggregation(None)
+        if aggregation != "mam":
             return self._decisions(
-                X, lambda rows: self._ballot(rows).strengths(self.aggregation)
+                X, lambda rows: self._ballot(rows).strengths(aggregation)
             )
         return self._decisions(X, self._margins)
 
     def _find_aggregation(self, aggregation: str | None) -> str:
         chosen = self.aggregation if aggregation is None else aggregation
-        return check_option("aggregation", chosen, AGGREGATIONS)
+        check_option("aggregation", chosen, AGGREGATIONS)
+        if self.training == "joint" or len(self.estimators_) < len(self.graphs_):
+            check_aggregation(chosen)
+        return chosen
 
     def _ballots(self, rows: Any) -> Iterator[Ballot]:
         """Yield the votes and margins of the first 1, 2, ... members."""
@@ -382,7 +402,7 @@ class Plan(NamedTuple):
     """How the members learn, and where the randomness of each comes from."""
 
     settings: Settings
-    draws: list[Draw]  # one per member
+    draws: list[Any]  # one per model: a `Draw`, or a `UnitedDraw`
     calibration_seed: np.random.SeedSequence
 
 

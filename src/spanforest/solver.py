@@ -547,7 +547,7 @@ class _Ascent:
             gaps.append(gap)
             seconds.append(clock() - start)
             stalled = not pace.observe(estimate)
-            if stalled or gap > estimate:
+            if stalled or (self.cycles is None and gap > estimate):
                 form.sharpen()  # single precision may be what keeps the gap open
             if watch is not None:
                 watch(len(gaps), _relative(gap, dual))

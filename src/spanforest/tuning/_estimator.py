@@ -56,6 +56,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Number of members of the final ensemble.
     aggregation : {"mve", "amm", "mam"}, default="mam"
         How members are combined, in the search as in the end.
+    training : {"separate", "joint"}, default="separate"
+        As in `RandomGraphEnsembleClassifier`. With "joint" the search trains the union
+        of all graphs too, and `n_estimators_search` is not used.
     graph : str, graph, list of graphs or callable, default="informed_tree"
         As in `RandomGraphEnsembleClassifier`, where ``"random_tree"``, which does not
         look at the labels, is the default.
@@ -150,6 +153,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self,
         n_estimators=30,
         aggregation="mam",
+        training="separate",
         graph="informed_tree",
         kernels=("linear", "rbf"),
         gammas=None,
@@ -175,6 +179,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
+        self.training = training
         self.graph = graph
         self.kernels = kernels
         self.gammas = gammas
