@@ -55,4 +55,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -82,4 +82,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

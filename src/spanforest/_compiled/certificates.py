@@ -50,4 +50,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -97,4 +97,4 @@ def _squared_norm(layout, values, cells):
     return total
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

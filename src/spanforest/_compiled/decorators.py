@@ -55,4 +55,4 @@ inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 summed = njit(**OPTIONS, fastmath=True)
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

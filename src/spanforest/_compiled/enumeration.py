@@ -4,6 +4,7 @@ import numpy as np
 
 from spanforest._compiled.cells import (
     edge_cell,
+    exceeds,
     labelling_score,
     other_end,
     picked_cell,
@@ -29,15 +30,17 @@ def _next_labelling(g, labels):
 
 
 @merged
-def exhaustive_max(scores, g, candidate, sums, labels):
+def exhaustive_max(scores, g, buffers, tie, labels):
     """Try every labelling; write a best one into `labels` and return its score.
 
-    Ties go to the first in lexicographic order. `candidate` and `sums` are buffers
-    (n_labels,). sums[j] is the score of the factors of the first labels up to j. From
-    one labelling to the next, only the last labels change, and only their sums.
+    Scores closer than `tie` (relative) tie, and ties go to the first in lexicographic
+    order. The buffers have shape (n_labels,). One holds the candidate, the other sums:
+    sums[j] is the score of the factors between labels up to j. From one labelling to
+    the next, only the last labels change, and only their sums.
     """
+    candidate, sums = buffers
     candidate[:] = 0
-    best, j = -np.inf, 0
+    best, j, is_first = 0.0, 0, True
     while j >= 0:
         for v in range(j, g.label.shape[0]):
             label = g.label[v]
@@ -50,8 +53,8 @@ def exhaustive_max(scores, g, candidate, sums, labels):
                     total += scores[picked_cell(edge, candidate)]
             sums[v] = total
         value = sums[g.label.shape[0] - 1]
-        if value > best:
-            best = value
+        if is_first or exceeds(value, best, tie):
+            best, is_first = value, False
             for v in range(labels.shape[0]):
                 labels[v] = candidate[v]
         j = _next_labelling(g, candidate)
@@ -62,14 +65,14 @@ def exhaustive_rows(scores, g, labels, best):
     """Apply `exhaustive_max` to every row: labels (n, n_labels), best (n,)."""
     n_labels = len(g.label)
     candidate, sums = np.empty(n_labels, dtype=np.int64), np.empty(n_labels)
-    _exhaustive_rows(scores, g, candidate, sums, labels, best)
+    _exhaustive_rows(scores, g, (candidate, sums), labels, best)
 
 
 @compiled
-def _exhaustive_rows(scores, g, candidate, sums, labels, best):
+def _exhaustive_rows(scores, g, buffers, labels, best):
     """Do the work of `exhaustive_rows`."""
     for i in range(scores.shape[0]):
-        best[i] = exhaustive_max(scores[i], g, candidate, sums, labels[i])
+        best[i] = exhaustive_max(scores[i], g, buffers, 0.0, labels[i])
 
 
 def score_all(scores, g, values):
@@ -107,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

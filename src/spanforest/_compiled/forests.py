@@ -167,4 +167,4 @@ def _max_marginals(scores, g, walk, downward, marginals):
                 marginals[i, s] += total - best
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -206,4 +206,4 @@ def _k_best_rows(scores, g, lists, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -21,7 +21,7 @@ from spanforest._compiled.messages import Messages, tree_reweighted
 
 SWEEPS = 4  # of message passing, for each visit
 MOST_STEPS = 10  # of a visit: they are cheap beside the sweeps
-ENOUGH = 0.1  # a visit ends when a step promises at most this share of the first rise
+EMPTY = 1e-12  # relative; a smaller mass of the true labelling is a rounding error
 
 
 class Mixtures(NamedTuple):
@@ -45,7 +45,9 @@ class Mixtures(NamedTuple):
 def _search(scores, g, visit, mixtures):
     """Write a labelling of high score into `visit.gaining`; return its score."""
     if mixtures.tries_all:
-        return exhaustive_max(scores, g, visit.losing, mixtures.sums, visit.gaining)
+        return exhaustive_max(
+            scores, g, (visit.losing, mixtures.sums), TRAINING_TIE, visit.gaining
+        )
     messages = mixtures.messages
     messages.sent[:] = 0.0
     top, _, _ = tree_reweighted(scores, g, SWEEPS, np.inf, messages, visit.gaining)
@@ -67,7 +69,7 @@ def _load_list(i, scores, problem, visit, mixtures):
         best = max(best, score[p])
         if p > 0:
             rest -= mass[start + p]
-    mass[start] = max(rest, 0.0)
+    mass[start] = rest if rest > EMPTY * problem.box[i] else 0.0
     if exceeds(top, best, TRAINING_TIE):
         for j in range(labels.shape[1]):
             labels[start + n, j] = visit.gaining[j]
@@ -151,18 +153,20 @@ def listed_steps(i, norm, problem, visit, mixtures):
     n, start = _load_list(i, scores, problem, visit, mixtures), mixtures.start[i]
     mass, score = mixtures.mass[start : start + n], mixtures.score
     labels = mixtures.labels[start : start + n]
-    first_top, first_rise, moved = 0.0, 0.0, False
+    first_top, moved = 0.0, False
     for step in range(MOST_STEPS):
         high, low = 0, -1
         for p in range(n):
-            if score[p] > score[high]:
+            if exceeds(score[p], score[high], TRAINING_TIE):
                 high = p
-            if mass[p] > 0.0 and (low < 0 or score[p] < score[low]):
+            if mass[p] > 0.0 and (
+                low < 0 or exceeds(score[low], score[p], TRAINING_TIE)
+            ):
                 low = p
         rise = score[high] - score[low]
         if step == 0:
-            first_top, first_rise = score[high], rise
-        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(first_top))):
+            first_top = score[high]
+        if rise <= NEGLIGIBLE * (1.0 + abs(first_top)):
             break
         n_moves, size = _find_moves(i, labels[low], labels[high], problem, visit.move)
         bend, room = 2.0 * norm * size, mass[low]
@@ -175,4 +179,4 @@ def listed_steps(i, norm, problem, visit, mixtures):
     return first_top, moved
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

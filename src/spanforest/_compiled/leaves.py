@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

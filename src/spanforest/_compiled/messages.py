@@ -303,4 +303,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -182,4 +182,4 @@ def _sparse_pass(order, features, weights, problem, state, mixtures, own):
                 row[changed[place]] += value * change[place]
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

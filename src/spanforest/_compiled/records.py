@@ -131,4 +131,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -275,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681

@@ -344,4 +344,4 @@ def visit_example(i, norm, problem, state, mixtures, change):
     return moved
 
 
-# stamp: 29257c5a5e6c2c23
+# stamp: e33d46e46192b681
