@@ -186,8 +186,8 @@ class Trained(NamedTuple):
     def scores(self, X: Any) -> np.ndarray:
         """Return the consensus scores of examples, a column per cell."""
         is_linear = self.ensemble.kernel == "linear"
-        weights = self.ensemble.coef_ if is_linear else self.ensemble.dual_coef_
-        return np.asarray(X @ weights) + self.ensemble.intercept_
+        weights = self.ensemble.cell_coef_ if is_linear else self.ensemble.dual_coef_
+        return np.asarray(X @ weights) + self.ensemble.cell_intercept_
 
     def average_scores(self, scores: np.ndarray) -> np.ndarray:
         """Return the mean score of all label sets: the sum of each factor's mean."""

@@ -32,7 +32,7 @@ def linear_rows():
     peak = peak_of_fit(clf, X, data.Y)
     size_X = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     n_coordinates = 2 * data.n_labels - 1  # of a tree over binary labels
-    size_W, size_A = clf.coef_.nbytes, 8 * m * n_coordinates
+    size_W, size_A = clf.cell_coef_.nbytes, 8 * m * n_coordinates
     least = size_X + size_W + size_A
     square = 8 * m * m
     return [

@@ -14,6 +14,7 @@ import common
 
 HERE = Path(__file__).parent
 SCRIPTS = (
+    "imports",
     "first_fit",
     "epoch",
     "time_to_gap",
@@ -51,6 +52,7 @@ results:
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
+| `several_kernels.py` | [one kernel or several](../docs/which_kernel.rst) |
 | `defaults.py` | [where the defaults come from](../docs/guide/choosing.rst) |
 """
 

@@ -1,5 +1,10 @@
-"""Sphinx: how the documentation is built. Nothing is fetched from a network."""
+"""Sphinx: how the documentation is built.
 
+Nothing is fetched from a network, unless the variable READTHEDOCS is set: then names of
+other libraries become links to their documentation.
+"""
+
+import os
 import sys
 from pathlib import Path
 
@@ -23,6 +28,16 @@ extensions = [
     "_ext.docstrings",
     "_ext.generated",
 ]
+if os.environ.get("READTHEDOCS"):
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+        "pandas": ("https://pandas.pydata.org/docs", None),
+        "joblib": ("https://joblib.readthedocs.io/en/stable", None),
+    }
 exclude_patterns = ["_build", "_generated", "_ext", "figures"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # `name` is a link where the name is documented
@@ -63,7 +78,7 @@ html_css_files = ["spanforest.css"]
 html_show_sourcelink = False
 html_copy_source = False
 # pages without a section around them have nothing to navigate in
-html_sidebars = {page: [] for page in ("index", "scaling", "experiment", "commands")}
+html_sidebars = {page: [] for page in ("index", "getting_started", "commands")}
 html_theme_options = {
     "logo": {"text": "spanforest"},
     "navbar_align": "left",

@@ -9,6 +9,7 @@ The figures go to ``docs/figures``.
 """
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,9 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from PIL import Image
+from playwright.sync_api import sync_playwright
 from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -30,6 +33,7 @@ from sklearn.svm import SVC
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest.datasets import Dataset, load_dataset
 from spanforest.metrics import multilabel_accuracy
+from spanforest.model_page import make_model_page
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.plots import EnsembleCurveDisplay, LabelGraphDisplay
 
@@ -149,11 +153,31 @@ def _classifier(kind: str, kernel: str, C: float, gamma: float) -> Any:
     return OneVsRestClassifier(SVC(kernel=kernel, C=C, gamma=gamma))
 
 
+def model_page(path: Path) -> None:
+    """Take a picture of the page about a model of emotions, in Chromium."""
+    data = load_dataset("emotions")
+    order = np.random.default_rng(0).permutation(data.n_samples)
+    train, test = np.split(order, [2 * data.n_samples // 3])
+    labels = pd.DataFrame(data.Y, columns=data.label_names)
+    model = RandomGraphEnsembleClassifier(random_state=0, probability=True, n_jobs=2)
+    model.fit(data.X[train], labels.iloc[train])
+    page = make_model_page(model, data.X[test], labels.iloc[test], title="Emotions")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        tab = browser.new_page(viewport={"width": 1280, "height": 1500})
+        tab.set_content(page)
+        tab.screenshot(path=path)
+        browser.close()
+
+
 FIGURES: dict[str, Callable[[], Any]] = {
     "label_graph": label_graph,
     "trees": trees,
     "choice_of_c": choice_of_c,
 }
+SCREENSHOTS: dict[str, Callable[[Path], None]] = {"model_page": model_page}
 
 
 def main(names: list[str]) -> None:
@@ -161,9 +185,12 @@ def main(names: list[str]) -> None:
     if "SPANFOREST_DATA" not in os.environ:
         sys.exit("SPANFOREST_DATA must name the folder of the data sets.")
     FOLDER.mkdir(exist_ok=True)
-    for name in names or FIGURES:
+    for name in names or (*FIGURES, *SCREENSHOTS):
         path = FOLDER / f"{name}.png"
-        FIGURES[name]().savefig(path, dpi=110)
+        if name in SCREENSHOTS:
+            SCREENSHOTS[name](path)
+        else:
+            FIGURES[name]().savefig(path, dpi=110)
         with Image.open(path) as picture:  # few colours: a third of the size
             picture.convert("RGB").quantize(64).save(path, optimize=True)
         sys.stdout.write(f"{path}\n")

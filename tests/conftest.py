@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -132,3 +133,41 @@ def spanforest():
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real browser; tests are skipped without one."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no Chromium to open the page in")
+    with playwright.sync_playwright() as starter:
+        browser = starter.chromium.launch(
+            executable_path=program, args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Open a page; any message of the console or further request fails the test."""
+    complaints, requests, contexts = [], [], []
+
+    def open_page(url, width=1280, **options):
+        viewport = {"width": width, "height": 800}
+        contexts.append(browser.new_context(viewport=viewport, **options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(5000)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert len(requests) == len(contexts)

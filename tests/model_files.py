@@ -12,6 +12,7 @@ import pandas as pd
 import sklearn
 import skops.io
 from numpy.testing import assert_array_equal
+from scipy.sparse import issparse
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.persistence import FORMAT_VERSION
@@ -44,7 +45,10 @@ def mmcrf(**params):
 
 
 def assert_same_bits(one, other):
+    assert type(one) is type(other)
     assert one.dtype == other.dtype
+    if issparse(one):
+        one, other = one.toarray(), other.toarray()
     assert_array_equal(one, other)
     if one.dtype.kind == "f":
         assert one.tobytes() == other.tobytes()

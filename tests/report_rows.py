@@ -59,6 +59,16 @@ def make_rows(datasets=DATASETS, methods=METHODS, **changes):
     ]
 
 
+def graded(rows):
+    """Return rows in which the order of the methods is the same on all data sets."""
+    methods = sorted({row["method"] for row in rows})
+    return [
+        row
+        | {"scores": dict.fromkeys(MEASURES, 0.5 + 0.02 * methods.index(row["method"]))}
+        for row in rows
+    ]
+
+
 def example_rows():
     """Return rows with failures, no positives in one cell, a choice of parameters."""
     rows = make_rows()

@@ -1,12 +1,22 @@
 """MVE, AMM and MAM against their definitions, computed by hand."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from ensembles import GRADES, X, X_new, Y, average_scores, ensemble, member_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import random_forest, random_graph, scores_for, seeds, trials
+from oracles import exact_scores
+from strategies import (
+    random_forest,
+    random_graph,
+    scores_for,
+    seeds,
+    trials,
+    uneven_scores,
+)
 
 from spanforest.aggregation import (
     AGGREGATIONS,
@@ -17,7 +27,7 @@ from spanforest.aggregation import (
     count_ballots,
 )
 from spanforest.factors import FactorGraph
-from spanforest.graphs import consensus_graph
+from spanforest.graphs import LabelGraph, consensus_graph
 from spanforest.inference import (
     decode,
     exhaustive_search,
@@ -31,12 +41,13 @@ from spanforest.metrics import microlabel_accuracy
 # --- MAM: the best label set of the average scores -----------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     fitted = ensemble(kernel=kernel).fit(X, labels)
     union, scores = average_scores(fitted, X_new)
-    own = fitted._input.rows(X_new) @ fitted._weights + fitted.intercept_
+    own = fitted._input.rows(X_new) @ fitted._weights + fitted.cell_intercept_
     assert_allclose(own, scores, atol=1e-9)
     reached = score_labels(union, scores, fitted.predict(X_new))
     best = decode(union, scores)
@@ -45,6 +56,7 @@ def test_mam_of_averaged_weights_is_mam_of_averaged_scores(kernel, labels):
     assert (reached <= best.bound + 1e-9).all()
 
 
+@pytest.mark.needs_compiled
 def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
     fitted = ensemble().fit(X, Y)
     union, scores = average_scores(fitted, X_new)
@@ -54,6 +66,7 @@ def test_mam_predicts_a_best_label_set_of_the_consensus_graph():
     assert_allclose(reached, exhaustive_search(union, scores).score)
 
 
+@pytest.mark.needs_compiled
 def test_mam_by_max_product_is_the_papers_decoding():
     fitted = ensemble().fit(X, Y)
     union, scores = average_scores(fitted, X_new)
@@ -63,6 +76,7 @@ def test_mam_by_max_product_is_the_papers_decoding():
     assert microlabel_accuracy(predicted, fitted.predict(X_new)) > 0.95
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("graph", ["random_pairing", lambda n, rng: [(0, 1)]])
 def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
     fitted = ensemble(graph=graph).fit(X, Y)
@@ -70,7 +84,7 @@ def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
     alone = {j for g in fitted.graphs_ for j in np.flatnonzero(g.degrees == 0).tolist()}
     assert len(alone) > 0
     assert set(union.unary_labels.tolist()) == alone
-    assert fitted.intercept_.shape == (union.n_cells,)
+    assert fitted.cell_intercept_.shape == (union.n_cells,)
     reached = score_labels(union, scores, fitted.predict(X_new))
     assert_allclose(reached, exhaustive_search(union, scores).score)
 
@@ -78,6 +92,7 @@ def test_labels_without_an_edge_keep_a_unary_factor_in_the_consensus(graph):
 # --- AMM and MVE: mean max-marginals and votes ---------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_amm_maximises_the_mean_max_marginal(labels):
     fitted = ensemble().fit(X, labels)
@@ -92,6 +107,7 @@ def test_amm_maximises_the_mean_max_marginal(labels):
         assert_allclose(chosen, mean.max(axis=1))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("n_estimators", [4, 5])
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 def test_mve_is_the_vote_and_the_mean_max_marginal_breaks_ties(n_estimators, labels):
@@ -115,7 +131,7 @@ def test_mve_is_the_vote_and_the_mean_max_marginal_breaks_ties(n_estimators, lab
 def test_no_margin_however_large_outweighs_a_vote():
     votes = [np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 1.0]])]
     margins = [np.array([[-1e9, 0.0], [-1e9, -2e9], [-2e-9, -1e-9]])]
-    ballot = Ballot(votes, margins, 3)
+    ballot = Ballot(votes, margins, 3, np.zeros(3))
     (shares,) = ballot.strengths("mve")
     assert shares.argmax(axis=1).tolist() == [0, 0, 1]
     assert ballot.choose("mve").ravel().tolist() == [0, 0, 1]
@@ -125,7 +141,7 @@ def test_no_margin_however_large_outweighs_a_vote():
 def test_votes_and_margins_break_each_others_ties_at_any_scale(size):
     votes = [np.array([[1.0, 1.0], [0.0, 2.0]])]
     margins = [size * np.array([[-2.0, -1.0], [0.0, 0.0]])]
-    ballot = Ballot(votes, margins, 2)
+    ballot = Ballot(votes, margins, 2, np.zeros(2))
     assert ballot.choose("mve").ravel().tolist() == [1, 1]
     assert ballot.choose("amm").ravel().tolist() == [1, 1]
 
@@ -153,8 +169,8 @@ def test_with_one_tree_all_aggregations_are_the_member(kernel):
 
 
 @st.composite
-def ensembles(draw, max_members=4):
-    """Draw members of 1 to 4 labels, with scores of three examples for each."""
+def ensembles(draw, max_members=4, scores_for=scores_for):
+    """Draw members of 1 to 4 labels, with scores of a few examples for each."""
     rng = np.random.default_rng(draw(seeds))
     n_labels = draw(st.integers(1, 4))
     n_values = rng.choice([1, 2, 2, 3], size=n_labels)
@@ -262,3 +278,69 @@ def test_one_member_is_combined_to_its_own_best_label_set(problem, aggregation):
     predicted = combine(aggregation, [factors], [scores])
     best = exhaustive_search(factors, scores).score
     assert_allclose(score_labels(factors, scores, predicted), best, atol=1e-9)
+
+
+# --- ties of AMM: what rounding may hide, and no more ---------------------------------
+
+
+def exact_margins(factors, row, labels, j):
+    """Return the margins of label j as fractions; `labels` is the decoded label set."""
+    exact, values = exact_scores(factors, row), range(factors.n_values[j])
+    if not factors.graph.is_forest:
+        flipped = [(*labels[:j], a, *labels[j + 1 :]) for a in values]
+        return [exact[one] - exact[tuple(labels)] for one in flipped]
+    best = max(exact.values())
+    return [max(exact[z] for z in exact if z[j] == a) - best for a in values]
+
+
+def exact_totals(members, scores, decoded, i, j):
+    """Return the sum over members of the margins of label j for example i."""
+    margins = [
+        exact_margins(factors, own[i], labels[i].tolist(), j)
+        for factors, own, labels in zip(members, scores, decoded, strict=True)
+    ]
+    return [sum(column) for column in zip(*margins, strict=True)]
+
+
+def decode_all(members, scores):
+    """Return the label sets that every member predicts."""
+    return [decode(*pair).labels for pair in zip(members, scores, strict=True)]
+
+
+@given(ensembles(scores_for=uneven_scores))
+@trials(60)
+def test_rounding_moves_a_difference_of_margins_by_no_more_than_the_slack(problem):
+    members, scores = problem
+    *_, ballot = count_ballots(members, scores)
+    decoded = decode_all(members, scores)
+    for i, slack in enumerate(ballot.slack):
+        if not np.isfinite(slack):
+            continue
+        for j, margins in enumerate(ballot.margins):
+            exact = exact_totals(members, scores, decoded, i, j)
+            errors = [Fraction(m) - x for m, x in zip(margins[i], exact, strict=True)]
+            assert max(errors) - min(errors) <= Fraction(slack)
+        sizes = sum(np.abs(own[i]).sum() for own in scores)
+        assert slack <= 500 * np.finfo(float).eps * sizes + 1e-300
+
+
+@given(ensembles())
+@trials(60)
+def test_margins_that_tie_exactly_leave_the_choice_to_the_votes(problem):
+    members, scores = problem
+    scores = [np.round(own) / 10 for own in scores]  # tenths are rounded
+    *_, ballot = count_ballots(members, scores)
+    whole = [np.round(10 * own) for own in scores]
+    decoded = decode_all(members, scores)
+    for (i, j), chosen in np.ndenumerate(ballot.choose("amm")):
+        exact = exact_totals(members, whole, decoded, i, j)
+        tied = [a for a, total in enumerate(exact) if total == max(exact)]
+        votes = ballot.votes[j][i]
+        assert chosen == max(tied, key=lambda a, votes=votes: (votes[a], -a))
+
+
+def test_a_small_difference_of_large_margins_decides():
+    alone = FactorGraph(LabelGraph(1, []), [2])
+    scores = [np.array([[0.0, -1e9]]), np.array([[-1e9 - 1e-2, 0.0]])]
+    assert combine("amm", [alone, alone], scores).tolist() == [[1]]
+    assert combine("mve", [alone, alone], scores).tolist() == [[1]]

@@ -2,10 +2,12 @@
 
 import threading
 
+import pytest
 from ensembles import X, Y, ensemble
 from threadpoolctl import threadpool_info
 
 
+@pytest.mark.needs_compiled
 def test_fits_at_the_same_time_leave_the_blas_threads_as_they_were():
     def n_threads():
         return [pool["num_threads"] for pool in threadpool_info()]

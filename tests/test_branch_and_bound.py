@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from oracles import exact_scores, miss
 from strategies import (
+    PLAIN,
     any_kind,
     factor_graphs,
     loopy_problems,
@@ -37,7 +38,7 @@ def no_short_cuts():
 
 
 @given(
-    n_labels=st.integers(3, 8),
+    n_labels=st.integers(3, 5 if PLAIN else 8),
     n_values=st.integers(2, 3),
     seed=st.integers(0, 2**32 - 1),
     ties=st.booleans(),
@@ -56,11 +57,13 @@ def test_the_search_reaches_the_exhaustive_maximum_and_proves_it(
     assert decoding.proven.all()
 
 
+@pytest.mark.needs_compiled
 def test_the_search_has_something_to_do():
     factors, scores = random_problem(10, 2, seed=2)
     assert not tree_reweighted(factors, scores).proven.all()
 
 
+@pytest.mark.needs_compiled
 def test_fifteen_labels_are_beyond_the_trial_of_all_labellings():
     factors, scores = random_problem(15, 2, seed=1)
     assert factors.n_labellings > _compiled.FEW_LABELLINGS
@@ -71,6 +74,7 @@ def test_fifteen_labels_are_beyond_the_trial_of_all_labellings():
     assert_allclose(decoding.score, exhaustive_search(factors, scores).score)
 
 
+@pytest.mark.needs_compiled
 @no_short_cuts()
 def test_within_any_limit_the_score_is_reached_and_the_bound_holds():
     factors, scores = random_problem(10, 2, seed=2)
@@ -87,6 +91,7 @@ def test_within_any_limit_the_score_is_reached_and_the_bound_holds():
     assert last.proven.all()
 
 
+@pytest.mark.needs_compiled
 @no_short_cuts()
 def test_no_time_is_a_limit():
     factors, scores = random_problem(10, 2, seed=2)
@@ -96,6 +101,7 @@ def test_no_time_is_a_limit():
     assert not decoding.proven.all()
 
 
+@pytest.mark.needs_compiled
 @no_short_cuts()
 def test_two_searches_give_the_same_labels():
     factors, scores = random_problem(9, 3, seed=4, ties=True)
@@ -103,6 +109,7 @@ def test_two_searches_give_the_same_labels():
     assert (one.labels == two.labels).all()
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("power", [-40, 40])
 @no_short_cuts()
 def test_proofs_do_not_depend_on_the_size_of_the_scores(power):
@@ -117,6 +124,7 @@ def test_proofs_do_not_depend_on_the_size_of_the_scores(power):
         assert (one.proven == two.proven).all()
 
 
+@pytest.mark.needs_compiled
 def test_tiny_scores_are_searched_to_the_end():
     factors, scores = random_problem(14, 2, seed=0)
     scores *= 1e-11
@@ -128,6 +136,7 @@ def test_tiny_scores_are_searched_to_the_end():
     assert_allclose(decoding.score, exhaustive_search(factors, scores).score, rtol=1e-9)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("penalty", [FORBIDDEN, -1e9])
 def test_a_penalty_that_nobody_pays_does_not_blur_a_proof(penalty):
     factors, scores = random_problem(13, 2, seed=1)
@@ -234,6 +243,7 @@ def test_a_search_cut_short_claims_nothing_that_is_not_so(problem, k, n_edges):
         assert_allclose(lists.scores[i][sure], truth[: len(sure)][sure], atol=1e-9)
 
 
+@pytest.mark.needs_compiled
 def test_the_same_search_goes_further_with_a_larger_limit():
     factors, scores = random_problem(12, 2, seed=2)
     shares = [
@@ -245,6 +255,7 @@ def test_the_same_search_goes_further_with_a_larger_limit():
     assert shares[-1] == 1.0
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("limits", [Limits(seconds=0.0), Limits(n_edges=10_000)])
 def test_a_long_list_is_cut_short_by_a_limit(limits):
     factors, scores = random_problem(30, 2, seed=0)

@@ -67,6 +67,7 @@ def test_one_label_alone_is_calibrated_as_by_platt():
     assert_allclose([calibration.slopes[0], calibration.biases[0][1]], platt, rtol=2e-2)
 
 
+@pytest.mark.needs_compiled
 @given(seeds)
 @trials(5)
 def test_rare_labels_gain_from_the_other_labels(seed):

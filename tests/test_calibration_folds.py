@@ -27,6 +27,7 @@ def test_few_examples_are_enough(classifier, n):
     assert np.all((P >= 0) & (P <= 1))
 
 
+@pytest.mark.needs_compiled
 def test_a_label_on_once_is_held_out_once(classifier):
     labels = Y.copy()
     labels[:, 2] = np.arange(60) == 7

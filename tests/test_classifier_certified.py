@@ -45,6 +45,7 @@ def factors_and_scores(model, X):
     return factors, np.vstack([model._scores(basis) for basis in model._row_chunks(X)])
 
 
+@pytest.mark.needs_compiled
 def test_certified_predictions_are_the_exhaustive_maximum(model):
     X, _ = noisy_problem(seed=1)
     decoding = model.predict_certified(X)
@@ -55,6 +56,7 @@ def test_certified_predictions_are_the_exhaustive_maximum(model):
     assert_array_equal(decoding.labels, model.predict(X))
 
 
+@pytest.mark.needs_compiled
 def test_top_lists_are_the_best_of_all_label_sets(model):
     X, _ = noisy_problem(n_samples=8, seed=2)
     k = 6
@@ -88,6 +90,7 @@ def test_a_vector_target_has_lists_of_values():
     assert_array_equal(lists.labels[:, 0], model.predict(X))
 
 
+@pytest.mark.needs_compiled
 def test_the_time_for_an_example_can_be_limited():
     X, Y = noisy_problem(n_samples=40, n_labels=16)
     model = RandomGraphEnsembleClassifier(40, C=100, max_iter=5, random_state=0).fit(
@@ -99,6 +102,7 @@ def test_the_time_for_an_example_can_be_limited():
     assert (soon.bound >= late.bound - 1e-9).all()
 
 
+@pytest.mark.needs_compiled
 def test_the_time_for_a_list_can_be_limited():
     X, Y = noisy_problem(n_samples=40, n_labels=16)
     model = RandomGraphEnsembleClassifier(40, C=100, max_iter=5, random_state=0).fit(
@@ -112,6 +116,7 @@ def test_the_time_for_a_list_can_be_limited():
     assert (soon.bound >= late.bound - 1e-9).all()
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("seconds", [0, -1, "soon", np.nan])
 def test_a_limit_must_be_a_positive_number(seconds):
     model = MODELS["tree"]().fit(*noisy_problem())
@@ -121,6 +126,7 @@ def test_a_limit_must_be_a_positive_number(seconds):
         model.predict_topk([[0.0] * 5], seconds=seconds)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("k", [0, -1, 1.5, "all"])
 def test_the_length_of_a_list_must_be_a_count(k):
     model = MODELS["tree"]().fit(*noisy_problem())

@@ -116,6 +116,7 @@ def test_features_whose_squares_overflow_are_refused(classifier, dtype):
         classifier.fit((X * np.sqrt(np.finfo(dtype).max)).astype(dtype), Y)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("method", ["predict", "decision_function"])
 def test_bad_new_data_is_refused_with_a_reason(classifier, method):
     with pytest.raises(NotFittedError, match=r"not fitted yet\. Call 'fit'"):
@@ -133,6 +134,7 @@ def test_bad_new_data_is_refused_with_a_reason(classifier, method):
         call(np.ones((60, 25)))
 
 
+@pytest.mark.needs_compiled
 def test_an_unknown_inference_is_refused(classifier):
     with pytest.raises(ValueError, match="one of 'certified', 'max_product'; got 'bp'"):
         classifier.fit(X, Y).predict(X, inference="bp")

@@ -61,27 +61,34 @@ KINDS = {
 }
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kind", KINDS)
 def test_predictions_look_like_the_training_labels(classifier, kind):
     labels, dtype = KINDS[kind]
     table = labels.toarray() if sparse.issparse(labels) else labels
     table = np.asarray(table, dtype=object)
     predicted = classifier.fit(X, labels).predict(X_new)
-    assert isinstance(predicted, np.ndarray)
+    assert isinstance(
+        predicted, sparse.csr_array if sparse.issparse(labels) else np.ndarray
+    )
     assert predicted.dtype == dtype
     assert predicted.shape == (len(X_new), *table.shape[1:])
     seen = table.reshape(len(table), -1).T
+    if sparse.issparse(predicted):
+        predicted = predicted.toarray()
     for values, column in zip(seen, predicted.reshape(len(X_new), -1).T, strict=True):
         assert set(column.tolist()) <= set(values.tolist())
     assert classifier.score(X, labels) > 0.6
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kind", ["bools", "floats", "csr", "csc", "frame", "strings"])
 def test_the_kind_of_labels_does_not_change_the_model(classifier, kind):
     plain = clone(classifier).fit(X, Y)
     assert_same_model(classifier.fit(X, KINDS[kind][0]), plain)
 
 
+@pytest.mark.needs_compiled
 def test_cross_val_predict_keeps_the_type_of_string_labels(classifier):
     predicted = cross_val_predict(classifier, X, WORDS, cv=3)
     assert predicted.shape == WORDS.shape
@@ -104,6 +111,7 @@ def test_decisions_on_many_labels_of_many_values_are_refused(classifier):
 # --- labels with names ---------------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 def test_a_data_frame_names_the_labels_of_a_networkx_graph(classifier):
     labels = names(Y)
     path = nx.Graph()
@@ -117,6 +125,7 @@ def test_a_data_frame_names_the_labels_of_a_networkx_graph(classifier):
     assert plain.label_names_ is None
 
 
+@pytest.mark.needs_compiled
 def test_edges_may_name_the_labels_of_a_data_frame(classifier):
     frame = pd.DataFrame(Y, columns=list("abcd"))
     classifier.set_params(graph=[("a", "c"), ("d", "c")]).fit(X, frame)
@@ -124,6 +133,7 @@ def test_edges_may_name_the_labels_of_a_data_frame(classifier):
     assert graph.edges.tolist() == [[0, 2], [2, 3]]
 
 
+@pytest.mark.needs_compiled
 def test_score_finds_the_labels_of_a_data_frame_by_name(classifier):
     frame = pd.DataFrame(Y, columns=list("abcd"))
     classifier.fit(X, frame)
@@ -150,6 +160,7 @@ def test_a_series_with_a_name_is_a_frame_of_one_column(classifier):
 # --- few values, few examples --------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 def test_labels_that_never_or_always_occur_are_predicted_as_seen(classifier):
     labels = np.column_stack([Y[:, 0], np.zeros(60, int), np.ones(60, int), Y[:, 1]])
     predicted = classifier.fit(X, labels).predict(X_new)

@@ -136,6 +136,7 @@ def test_sparse_data_stay_sparse_and_keep_their_names(ok, folder):
     assert json.loads(ok("evaluate", "m", "part.svm", "--json"))["n_labels"] == 3
 
 
+@pytest.mark.needs_compiled
 def test_kernel_matrices_are_used_as_they_are(ok, fails, folder):
     X, Y = make_songs(60, 0)
     K = (1 + X @ X.T) ** 2
@@ -156,6 +157,7 @@ def test_kernel_matrices_are_used_as_they_are(ok, fails, folder):
         assert "kernel matrix" in fails("train", "k.npz", *option, "-o", "m", code=2)
 
 
+@pytest.mark.needs_compiled
 def test_archives_need_names_and_labels_only_where_they_are_used(
     ok, fails, warns, folder
 ):
@@ -185,6 +187,7 @@ def test_archives_need_names_and_labels_only_where_they_are_used(
     assert "expected one of X, X_data (CSR) and K" in fails("predict", "m", "f.npz")
 
 
+@pytest.mark.needs_compiled
 def test_data_sets_are_known_by_name(ok, fails, folder):
     args = ("--trees", "1", "--tol", "0.5", "-o", "m")
     ok("train", "Circle10", *RAW, *args)

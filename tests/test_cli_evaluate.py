@@ -20,7 +20,12 @@ from songs import (
 )
 
 from spanforest.cli import main
-from spanforest.metrics import microlabel_accuracy, microlabel_f1, multilabel_accuracy
+from spanforest.metrics import (
+    RANKING_MEASURES,
+    microlabel_accuracy,
+    microlabel_f1,
+    multilabel_accuracy,
+)
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")
@@ -37,6 +42,9 @@ def test_evaluate_gives_the_measures_of_the_library(ok, songs):
     assert facts["n_samples"] == 40
     for measure in (microlabel_accuracy, multilabel_accuracy, microlabel_f1):
         assert facts[measure.__name__] == measure(Y, expected)
+    strengths = reference().decision_function(X)
+    for name, ranking_measure in RANKING_MEASURES.items():
+        assert facts[name] == ranking_measure(Y, strengths)
     scores = precision_recall_fscore_support(Y, expected, average=None)
     for name, values in zip(
         ("precision", "recall", "f1", "n_true"), scores, strict=True
@@ -46,6 +54,7 @@ def test_evaluate_gives_the_measures_of_the_library(ok, songs):
     assert n_predicted == expected.sum(axis=0).tolist()
     shown = ok("evaluate", "songs.spanforest", "test_songs.csv", "--per-label")
     assert f"{100 * facts['multilabel_accuracy']:.2f} %" in shown
+    assert f"{facts['coverage']:.2f} labels" in shown
     assert all(name in shown for name in LABELS)
 
 
@@ -60,6 +69,7 @@ def test_a_label_that_never_occurs_has_no_recall(ok, folder):
     assert facts["microlabel_f1"] == microlabel_f1(Y, predictions(ok, "m", "a.csv"))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("words", [("no", "yes"), (1, 2), ("absent", "present")])
 def test_f1_counts_the_higher_of_two_values(ok, folder, words):
     X, Y = make_songs(40, 0)
@@ -77,7 +87,8 @@ def test_a_label_with_three_values_hides_no_measure_of_the_others(ok, folder):
     frame_of(X, Y).to_csv("a.csv", index=False)
     ok("train", "a.csv", "--labels", "last:3", *FEW, *RAW, "-o", "m")
     actual = json.loads(ok("evaluate", "m", "a.csv", "--per-label", "--json"))
-    assert actual["microlabel_f1"] is None
+    assert actual["microlabel_f1"] is actual["ranking_loss"] is None
+    assert "coverage                   -" in ok("evaluate", "m", "a.csv")
     first, wide, last = actual["labels"]
     assert wide["f1"] is wide["n_true"] is None
     assert wide["accuracy"] > 0.5

@@ -48,6 +48,7 @@ def test_inspect_shows_the_facts_of_the_model(ok, songs):
     assert "couplings" not in ok("inspect", "songs.spanforest", "--couplings", "0")
 
 
+@pytest.mark.needs_compiled
 def test_models_made_in_python_are_understood(ok, fails, songs):
     X, Y = make_songs(40, 0)
     np.savez("a.npz", X=X, Y=Y[:, :1])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 from songs import (
     FEW,
     make_songs,
@@ -14,6 +15,7 @@ from songs import (
     write_libsvm,
 )
 
+from spanforest import MMCRFClassifier, save
 from spanforest.cli import main
 
 
@@ -26,6 +28,7 @@ def songs_of_keys(keys):
     )
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_text_is_encoded_by_what_it_says_not_by_its_order(
     ok, warns, fails, folder, suffix
@@ -98,3 +101,12 @@ def test_columns_are_found_by_name_and_others_are_ignored(ok, songs):
 def test_a_missing_feature_is_named(fails, songs):
     pd.read_csv("new_songs.csv").drop(columns="tempo").to_csv("bad.csv", index=False)
     assert "'tempo' not found" in fails("predict", "songs.spanforest", "bad.csv")
+
+
+def test_a_model_of_sparse_labels_writes_the_labels_of_a_dense_one(ok, folder):
+    X, Y = make_songs(40, 0)
+    for name, labels in (("sparse", csr_array(Y)), ("dense", Y)):
+        save(MMCRFClassifier(tol=0.2, random_state=0).fit(X, labels), name)
+    np.savez("new.npz", X=X, Y=Y)
+    for command in ("predict", "evaluate"):
+        assert ok(command, "sparse", "new.npz") == ok(command, "dense", "new.npz")

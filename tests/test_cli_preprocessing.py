@@ -58,6 +58,7 @@ def nominal_arff(genres):
     return NOMINAL.format(genres=genres, rows="\n".join(rows))
 
 
+@pytest.mark.needs_compiled
 def test_nominal_features_get_a_column_per_value(ok, folder):
     """Folk lies between the others: with codes 0, 1, 2 no linear model finds it."""
     Path("a.arff").write_text(nominal_arff("rock, folk, jazz"))
@@ -70,6 +71,7 @@ def test_nominal_features_get_a_column_per_value(ok, folder):
     assert_array_equal(predictions(ok, "a", "a.arff"), predictions(ok, "b", "b.arff"))
 
 
+@pytest.mark.needs_compiled
 def test_by_default_features_of_any_size_train_well(ok, folder):
     """Without scaling, `length` would drown the others and training not converge."""
     frame = frame_of(*make_songs(40, 0))

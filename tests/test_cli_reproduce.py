@@ -114,6 +114,7 @@ def test_the_paper_s_tables_and_figure_are_made(reproduce, small_circles, tmp_pa
     assert str(out) in said
 
 
+@pytest.mark.needs_compiled
 def test_tables_hold_the_means_of_the_rows(
     reproduce, small_circles, no_figures, tmp_path
 ):
@@ -136,6 +137,7 @@ def test_tables_hold_the_means_of_the_rows(
         assert row["n_trees"] == (3 if row["method"] == "mam" else None)
 
 
+@pytest.mark.needs_compiled
 def test_a_second_run_repeats_nothing_and_prints_the_same(
     reproduce, small_circles, no_figures, fits, tmp_path
 ):
@@ -192,6 +194,7 @@ def test_a_quick_run_leaves_the_full_tables_alone(
     assert cells_in(out / "table2-quick.csv") == {("circle10", "mtl")}
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     ("change", "suffix"),
     [
@@ -495,6 +498,7 @@ def test_tuned_methods_are_ranked(reproduce, small_circles, tmp_path):
     assert len(choices) == 2 * 2 * 3  # data sets, folds, methods
 
 
+@pytest.mark.needs_compiled
 def test_some_methods_are_ranked_among_themselves_without_another_run(
     reproduce, small_circles, no_figures, fits, tmp_path
 ):

@@ -29,6 +29,7 @@ from spanforest.datasets import (
     Attribute,
     Relation,
 )
+from spanforest.kernels import SumKernel
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")
@@ -38,6 +39,7 @@ pd = pytest.importorskip("pandas")
 from spanforest.persistence import load  # noqa: E402
 
 
+@pytest.mark.needs_compiled
 def test_train_and_predict_do_what_the_library_does(ok, folder):
     args = ("--labels", "last:3", *FEW, *RAW)
     line = ok("train", "songs.csv", *args, "-o", "m.spanforest")
@@ -50,11 +52,17 @@ def test_train_and_predict_do_what_the_library_does(ok, folder):
     assert_allclose(scores, reference().decision_function(X))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     ("options", "params"),
     [
         (("--kernel", "rbf", "--gamma", "0.5"), {"kernel": "rbf", "gamma": 0.5}),
         (("--kernel", "poly", "--degree", "2"), {"kernel": "poly", "degree": 2}),
+        (("--kernel", "rbf, linear"), {"kernel": ["rbf", "linear"]}),
+        (
+            ("--kernel", "poly,rbf+linear"),
+            {"kernel": ["poly", SumKernel(["rbf", "linear"])]},
+        ),
         (("--normalize",), {"normalize_kernel": True}),
         (("--C", "0.1", "--loss", "hamming"), {"C": 0.1, "loss": "hamming"}),
         (("--graph", "recursive_tree"), {"graph": "recursive_tree"}),
@@ -70,6 +78,7 @@ def test_every_option_of_train_reaches_the_estimator(ok, folder, options, params
     assert_allclose(scores, reference(**params).decision_function(X), atol=1e-12)
 
 
+@pytest.mark.needs_compiled
 def test_train_says_which_labels_were_taken_and_how_often_they_are_on(ok, folder):
     frame = frame_of(*make_songs(40, 0))
     args = ("--labels", "last:3", *FEW, *RAW, "-o", "m")
@@ -96,6 +105,7 @@ def songs_with_gaps():
     return X, np.where(hidden, None, Y.astype(object))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arff", "a.npz"])
 def test_a_file_with_missing_labels_trains_as_the_library_does(ok, folder, name):
     X, Y = songs_with_gaps()
@@ -114,6 +124,7 @@ def test_a_file_with_missing_labels_trains_as_the_library_does(ok, folder, name)
     assert [label["values"] for label in facts["labels"]] == [[0, 1]] * 3
 
 
+@pytest.mark.needs_compiled
 def test_the_seed_alone_decides_the_graphs(ok, folder):
     args = ("songs.csv", "--labels", "last:3", "--trees", "9", "--tol", "0.5")
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
@@ -166,16 +177,17 @@ def test_counting_labels_skips_what_is_dropped_in_arff_too(ok, folder):
     assert predictions(ok, "m", "a.arff").columns.tolist() == LABELS
 
 
-def test_the_forest_kernel_takes_missing_features_and_no_scaling(ok, folder):
+@pytest.mark.parametrize("kernel", ["forest", "forest,forest", "forest+forest"])
+def test_the_forest_kernel_takes_missing_features_and_no_scaling(ok, folder, kernel):
     frame = frame_of(*make_songs(40, 0))
     frame.loc[[2, 5], "tempo"] = np.nan
     frame.to_csv("gaps.csv", index=False)
-    args = ("--labels", "last:3", "--trees", "2", "--kernel", "forest")
+    args = ("--labels", "last:3", "--trees", "2", "--kernel", kernel)
     ok("train", "gaps.csv", *args, "-o", "m.spanforest")
     assert [name for name, _ in load("m.spanforest").steps] == ["classifier"]
     assert len(predictions(ok, "m.spanforest", "gaps.csv")) == len(frame)
     facts = json.loads(ok("inspect", "m.spanforest", "--json"))
-    assert facts["parameters"]["kernel"] == "forest"
+    assert facts["kernel"] == kernel.replace("+", " + ").replace(",", ", ")
 
 
 def test_missing_features_are_refused_or_filled(ok, fails, folder):
@@ -193,6 +205,7 @@ def test_missing_features_are_refused_or_filled(ok, fails, folder):
     assert_allclose(gaps, predictions(ok, "m", "filled.csv", "--scores"))
 
 
+@pytest.mark.needs_compiled
 def test_labels_may_be_words(ok, fails, folder):
     X, Y = make_songs(40, 0)
     frame = frame_of(X, Y)

@@ -9,8 +9,8 @@ from strategies import loopy_problems, problems, seeds, trials
 
 from spanforest import _compiled
 from spanforest._compiled import messages as compiled_messages
+from spanforest._compiled.messages import climb
 
-climb = from_python(compiled_messages.climb)
 reweighted_sweep = from_python(compiled_messages.reweighted_sweep)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.event import install_recorder
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import (
     FOREST,
@@ -13,6 +14,7 @@ from oracles import (
     make_task,
     primal_and_dual,
 )
+from scipy import sparse
 from strategies import trials
 
 from spanforest import solver
@@ -60,3 +62,44 @@ def test_a_pass_in_any_order_raises_the_dual_objective(task, kind, random):
     form, _ = one_pass(task, kind, order)
     _, dual = primal_and_dual(task, form.coordinates.expand(form.dual_coef))
     assert dual >= -1e-9  # it is 0 at the start
+
+
+def locked(array):
+    """Return a copy that cannot be written."""
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def with_large_indices(X):
+    """Return a CSR matrix with indices of 64 bits."""
+    X = sparse.csr_array(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize(
+    ("kind", "usual", "unusual"),
+    [
+        (DenseForm, np.array, [locked, np.asfortranarray]),
+        (KernelForm, lambda X: X @ X.T, [lambda X: locked(X @ X.T)]),
+        (SparseForm, sparse.csr_array, [with_large_indices]),
+    ],
+)
+def test_routines_are_not_compiled_for_arrays_of_an_unusual_layout(
+    kind, usual, unusual
+):
+    task = make_task(TREE, [2, 3, 2], n=20, intercept=True)
+    problem, coordinates = task.problem, task.problem.coordinates
+
+    def dual_coef(data):
+        form, compiled = kind(data, coordinates), solver.compiled_problem(problem)
+        form._epoch(np.arange(20), compiled, np.zeros(20), None)
+        return form.dual_coef
+
+    expected = dual_coef(usual(task.X))
+    with install_recorder("numba:compile") as recorder:
+        for change in unusual:
+            assert_array_equal(dual_coef(change(task.X)), expected)
+    assert not recorder.buffer

@@ -13,6 +13,7 @@ from spanforest.diagnostics import (
 )
 from spanforest.diagnostics._models import FittedModel
 from spanforest.inference import label_margins, score_labels
+from spanforest.kernels import ForestKernel
 
 MODELS = {
     "tree": single(),
@@ -23,6 +24,7 @@ MODELS = {
 }
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 @pytest.mark.parametrize("name", MODELS)
 def test_contributions_sum_to_the_difference_of_the_scores(name, labels):
@@ -72,6 +74,7 @@ def test_a_label_without_edges_has_one_contribution_of_its_own():
     assert_allclose(own.difference, abs(fitted.decision_function(X_new[:1])[0, 2]))
 
 
+@pytest.mark.needs_compiled
 def test_margins_of_an_ensemble_agree_with_its_decision_function():
     fitted = ensemble(6).fit(X, Y)
     assert not fitted.consensus_graph_.is_forest
@@ -83,6 +86,7 @@ def test_margins_of_an_ensemble_agree_with_its_decision_function():
     assert_allclose(explain(fitted, X_new[0]).labels[0].margin, -margins[0].min())
 
 
+@pytest.mark.needs_compiled
 def test_an_example_may_come_as_a_row_of_anything():
     frame = pd.DataFrame(X, columns=list("wxyz"))
     labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
@@ -104,12 +108,13 @@ def test_an_example_may_come_as_a_row_of_anything():
         explain(plain, X[:2])
 
 
+@pytest.mark.needs_compiled
 def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
     labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
     fitted = ensemble(8).fit(X, labels)
     explanation = explain(fitted, X_new[0])
     label = explanation.of("rain")
-    headline, *rows = label.describe(n_edges=1).splitlines()
+    headline, *rows = label.describe(n_edges=1, n_features=0).splitlines()
     assert headline.startswith(f"rain = {label.value}, not {label.alternative}, by ")
     assert_allclose(sum(float(row.split()[0]) for row in rows), label.margin, atol=0.03)
     assert rows[-1].endswith(" more")
@@ -131,6 +136,7 @@ def test_a_label_with_one_value_has_no_alternative():
     assert "label2 = 1, the only value seen in training" in str(explanation)
 
 
+@pytest.mark.needs_compiled
 def test_explanations_are_immutable_and_need_a_name_for_every_label():
     explanation = explain(single().fit(X, Y), X_new[0])
     assert isinstance(explanation, Explanation)
@@ -138,3 +144,67 @@ def test_explanations_are_immutable_and_need_a_name_for_every_label():
         explanation.score = 0.0
     with pytest.raises(ValueError, match="must name the 5 labels; got 2 names"):
         explain(single().fit(X, Y), X_new[0], label_names=["a", "b"])
+
+
+FEATURES = {
+    "linear": {},
+    "linear, not scaled": {"scaling": None},
+    "linear, unit length": {"normalize_kernel": True},
+    "forest": {"kernel": ForestKernel(5)},
+}
+
+
+@pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
+@pytest.mark.parametrize("name", FEATURES)
+def test_features_and_the_constant_sum_to_the_margin(name, labels):
+    fitted = ensemble(2, **FEATURES[name]).fit(X, labels)
+    for x in (X_new[0], sparse.csr_array(X_new[:1])):
+        for label in explain(fitted, x).labels:
+            parts = [one.difference for one in label.features]
+            assert parts == sorted(parts, reverse=True)
+            assert label.constant + sum(parts) == pytest.approx(label.margin)
+            assert {one.feature for one in label.features} <= {"x0", "x1", "x2", "x3"}
+
+
+def test_with_a_linear_kernel_features_at_their_centre_have_no_part():
+    fitted = single(graph="independent", kernel="linear", scaling="standard").fit(X, Y)
+    centre = X.mean(axis=0)
+    for label in explain(fitted, centre).labels:
+        assert_allclose([one.difference for one in label.features], 0, atol=1e-12)
+    moved = explain(fitted, centre + np.eye(4)[1]).labels[0]
+    parts = {one.feature: one.difference for one in moved.features}
+    sign = 1 if moved.value else -1
+    assert_allclose(parts["x1"], sign * fitted.coef_[0, 1])
+
+
+def test_kernels_that_compare_whole_examples_have_no_features():
+    fitted = single(kernel="rbf").fit(X, Y)
+    assert {one.features for one in explain(fitted, X_new[0]).labels} == {None}
+
+
+def test_features_have_the_names_and_values_of_the_caller():
+    frame = pd.DataFrame(X, columns=list("wxyz"))
+    fitted = single(kernel="linear").fit(frame, Y)
+    features = explain(fitted, frame.iloc[3]).labels[0].features
+    assert {one.feature: one.value for one in features} == frame.iloc[3].to_dict()
+    named = explain(
+        single(kernel="linear").fit(X, Y), X[3], feature_names=list("abcd")
+    ).labels[0]
+    assert {one.feature for one in named.features} == set("abcd")
+    with pytest.raises(ValueError, match="name the 4 features; got 2"):
+        explain(single(kernel="linear").fit(X, Y), X[3], feature_names=["a", "b"])
+
+
+def test_the_text_about_features_adds_up_too():
+    label = explain(ensemble(3).fit(X, Y), X_new[0]).labels[0]
+    text = label.describe(n_features=1).split("  the same by features:\n")[1]
+    rows = [row.split(maxsplit=1) for row in text.splitlines()]
+    assert_allclose(sum(float(row[0]) for row in rows), label.margin, atol=0.03)
+    assert rows[-1][1] == "constant"
+    assert any(cause.endswith(" more") for _, cause in rows)
+
+
+def test_a_label_of_one_value_has_no_features():
+    never = np.column_stack([Y, np.zeros(len(Y))])
+    fitted = single(kernel="linear").fit(X, never)
+    assert explain(fitted, X_new[0]).labels[-1].features is None

@@ -34,8 +34,10 @@ def member_nodes(fitted, X, labels):
     (basis,) = FittedModel(fitted).row_chunks(X)
     for t, member in enumerate(fitted.estimators_):
         factors = FittedModel(member).factors
-        weights = member.coef_ if hasattr(member, "coef_") else member.dual_coef_
-        scores = basis @ weights + member.intercept_
+        weights = (
+            member.cell_coef_ if hasattr(member, "cell_coef_") else member.dual_coef_
+        )
+        scores = basis @ weights + member.cell_intercept_
         cells = factors.cells(labels)
         for f, ends in enumerate(factors.arrays.factor):
             psi = scores[np.arange(len(X)), cells[:, f]]
@@ -64,6 +66,7 @@ def test_node_scores_sum_to_the_score_of_the_labelling(problem, data):
     assert_allclose(nodes.sum(axis=1), score_labels(factors, scores, labels))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", [Y, GRADES], ids=["binary", "three values"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_sides_of_theorem_1_agree(kind, labels):
@@ -74,6 +77,7 @@ def test_both_sides_of_theorem_1_agree(kind, labels):
     assert 0 <= terms.relative_gap <= 1
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kind", ["linear", "rbf", "isolated labels"])
 def test_the_terms_follow_the_definitions_of_the_paper(kind):
     fitted = ensemble(**KINDS[kind]).fit(X, GRADES)
@@ -93,6 +97,7 @@ def test_the_terms_follow_the_definitions_of_the_paper(kind):
     assert_allclose(terms.ensemble_error, np.mean((best - totals.mean(axis=0)) ** 2))
 
 
+@pytest.mark.needs_compiled
 def test_the_gap_does_not_depend_on_the_optimal_scores_but_the_errors_do():
     fitted = ensemble().fit(X, Y)
     by_default = reconstruction_gap(fitted, X, Y)
@@ -102,6 +107,7 @@ def test_the_gap_does_not_depend_on_the_optimal_scores_but_the_errors_do():
     assert other.ensemble_error != pytest.approx(by_default.ensemble_error)
 
 
+@pytest.mark.needs_compiled
 def test_the_ensemble_makes_no_error_where_its_prediction_is_the_truth():
     fitted = ensemble().fit(X, Y)
     terms = reconstruction_gap(fitted, X_new, fitted.predict(X_new))
@@ -122,6 +128,7 @@ def test_one_label_has_no_coherence():
     assert_allclose(terms.gap, terms.diversity, atol=1e-12 * terms.member_error)
 
 
+@pytest.mark.needs_compiled
 def test_a_point_of_the_curve_is_the_ensemble_of_that_size():
     fitted = ensemble(6).fit(X, Y)
     target = np.linspace(-1, 1, len(X))
@@ -133,16 +140,18 @@ def test_a_point_of_the_curve_is_the_ensemble_of_that_size():
     assert_allclose(curve.gap, curve.variance, atol=1e-11)
 
 
+@pytest.mark.needs_compiled
 def test_variances_keep_their_digits_under_large_equal_scores():
     fitted = ensemble(graph="chow_liu", tol=0.5).fit(X, Y)
     before = reconstruction_gap(fitted, X, Y)
     for member in fitted.estimators_:
-        member.intercept_ = member.intercept_ + 1e6  # every edge of every member
+        member.cell_intercept_ = member.cell_intercept_ + 1e6
     after = reconstruction_gap(fitted, X, Y)
     assert before.diversity > 0
     assert_allclose(after[2:], before[2:], rtol=1e-5)
 
 
+@pytest.mark.needs_compiled
 def test_the_terms_of_blocks_of_examples_add_up(monkeypatch):
     fitted = ensemble().fit(X, Y)
     whole = diversity_curve(fitted, X, Y), reconstruction_gap(fitted, X, Y)
@@ -151,6 +160,7 @@ def test_the_terms_of_blocks_of_examples_add_up(monkeypatch):
     assert_allclose(reconstruction_gap(fitted, X, Y), whole[1], atol=1e-12)
 
 
+@pytest.mark.needs_compiled
 def test_labels_may_come_in_any_form_and_order_of_columns():
     names = list("abcde")
     frame = pd.DataFrame(Y, columns=names)
@@ -162,6 +172,7 @@ def test_labels_may_come_in_any_form_and_order_of_columns():
     assert_allclose(reconstruction_gap(words, X, np.array(["no", "yes"])[Y]), expected)
 
 
+@pytest.mark.needs_compiled
 def test_models_and_labels_that_cannot_be_analysed_are_refused_with_a_reason():
     fitted = ensemble(2).fit(X, Y)
     with pytest.raises(TypeError, match="is needed; got LogisticRegression"):

@@ -46,11 +46,11 @@ def assert_same_members(one_fit, other_fit):
     for one, other in zip(one_fit.estimators_, other_fit.estimators_, strict=True):
         assert one.graph_ == other.graph_
         assert_array_equal(one._weights, other._weights)
-        assert_array_equal(one.intercept_, other.intercept_)
+        assert_array_equal(one.cell_intercept_, other.cell_intercept_)
         assert_array_equal(one.gap_history_, other.gap_history_)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", ["linear", "rbf"]])
 def test_a_cluster_trains_the_same_members_bit_by_bit(client, kernel):
     X, Y = data()
     ensemble = RandomGraphEnsembleClassifier(6, kernel=kernel, random_state=0)
@@ -60,7 +60,7 @@ def test_a_cluster_trains_the_same_members_bit_by_bit(client, kernel):
     assert_same_members(remote, local)
 
 
-@pytest.mark.parametrize("kernels", ["linear", "rbf"])
+@pytest.mark.parametrize("kernels", ["linear", ["rbf", ["linear", "rbf"]]])
 def test_a_cluster_chooses_the_same_parameters(client, kernels):
     X, Y = data()
     search = RandomGraphEnsembleClassifierCV(

@@ -17,18 +17,20 @@ from spanforest.inference import decode, score_labels
 # --- what changes no result ----------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 def test_a_larger_ensemble_contains_the_smaller():
     large, small = ensemble(15).fit(X, Y), ensemble(10).fit(X, Y)
     assert large.graphs_[:10] == small.graphs_
     assert_array_equal(large.duality_gap_[:10], small.duality_gap_)
     for one, other in zip(large.estimators_, small.estimators_, strict=False):
-        assert_array_equal(one.coef_, other.coef_)
-        assert_array_equal(one.intercept_, other.intercept_)
+        assert_array_equal(one.cell_coef_, other.cell_coef_)
+        assert_array_equal(one.cell_intercept_, other.cell_intercept_)
     for aggregation in AGGREGATIONS:
         tenth = list(large.staged_predict(X_new, aggregation))[9]
         assert_array_equal(tenth, small.predict(X_new, aggregation))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_stages_are_one_per_member_and_end_in_the_prediction(aggregation):
     fitted = ensemble(4, aggregation=aggregation).fit(X, Y.astype(str))
@@ -44,9 +46,10 @@ def assert_same_ensemble(one, other):
         assert_array_equal(mine._weights, yours._weights)
         assert_array_equal(mine.gap_history_, yours.gap_history_)
     assert_array_equal(one._weights, other._weights)
-    assert_array_equal(one.intercept_, other.intercept_)
+    assert_array_equal(one.cell_intercept_, other.cell_intercept_)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_threads_change_no_bit(kernel):
     alone = ensemble(kernel=kernel).fit(X, Y)
@@ -61,6 +64,7 @@ def test_processes_change_no_bit():
         assert_same_ensemble(ensemble().fit(X, Y), alone)
 
 
+@pytest.mark.needs_compiled
 def test_permuting_labels_and_graphs_permutes_the_prediction():
     fitted = ensemble(4, tol=1e-3).fit(X, Y)
     order = np.array([3, 0, 4, 2, 1])  # column j of the new Y is column order[j]
@@ -83,6 +87,7 @@ def test_permuting_labels_and_graphs_permutes_the_prediction():
     )
 
 
+@pytest.mark.needs_compiled
 def test_switching_the_aggregation_needs_no_refit():
     fitted = ensemble(aggregation="mam").fit(X, Y)
     for aggregation in AGGREGATIONS:
@@ -96,6 +101,7 @@ def test_switching_the_aggregation_needs_no_refit():
         )
 
 
+@pytest.mark.needs_compiled
 def test_prediction_in_chunks_is_prediction_at_once(monkeypatch):
     fitted = ensemble(3).fit(X, Y)
     whole = [fitted.predict(X_new, aggregation) for aggregation in AGGREGATIONS]
@@ -109,6 +115,7 @@ def test_prediction_in_chunks_is_prediction_at_once(monkeypatch):
 # --- members and graphs --------------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 def test_members_are_classifiers_of_their_own(kernel):
     basis, basis_new = (X @ X.T, X_new @ X.T) if kernel == "precomputed" else (X, X_new)
@@ -126,6 +133,7 @@ def test_members_are_classifiers_of_their_own(kernel):
         assert_allclose(again.dual_objective_, member.dual_objective_, rtol=0.05)
 
 
+@pytest.mark.needs_compiled
 def test_every_member_draws_its_own_graph():
     graphs = ensemble(10).fit(X, Y).graphs_
     assert len(set(graphs)) > 5
@@ -135,6 +143,7 @@ def test_every_member_draws_its_own_graph():
 TREES = [[(0, 1), (1, 2)], [(0, 2), (2, 3)], [(3, 4)]]
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     "graphs",
     [
@@ -168,15 +177,17 @@ def test_one_graph_is_shared_by_all_members(graph):
     assert ensemble(2, graph=graph).fit(X, Y).graphs_ == [LabelGraph(5, TREES[0])] * 2
 
 
+@pytest.mark.needs_compiled
 def test_members_may_have_names_of_different_generators():
     tree, pairs = ensemble(2, graph=["chow_liu", random_pairing]).fit(X, Y).graphs_
     assert (tree.n_edges, pairs.n_edges) == (4, 2)
 
 
+@pytest.mark.needs_compiled
 def test_averages_have_a_cell_per_factor_of_the_consensus():
     fitted = ensemble(3).fit(X, GRADES)
     cells = FactorGraph(fitted.consensus_graph_, [3, 3, 3]).n_cells
-    assert fitted.coef_.shape == (4, cells)
+    assert fitted.cell_coef_.shape == (4, cells)
     assert ensemble(3, kernel="rbf").fit(X, GRADES).dual_coef_.shape == (80, cells)
 
 
@@ -200,6 +211,7 @@ def test_bad_parameters_are_refused_with_a_reason(params, message):
         ensemble().set_params(**params).fit(X, Y)
 
 
+@pytest.mark.needs_compiled
 def test_unknown_options_of_prediction_are_refused():
     fitted = ensemble(2).fit(X, Y)
     with pytest.raises(ValueError, match="one of 'mve', 'amm', 'mam'; got 'mean'"):

@@ -89,6 +89,7 @@ def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
 # --- life as a scikit-learn estimator ------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 def test_grid_search_picks_parameters_by_the_papers_measures(classifier):
     grid = {"C": [1e-6, 1.0], "loss": ["edge", "hamming"]}
     search = GridSearchCV(classifier, grid, scoring=microlabel_f1_scorer, cv=3)
@@ -97,6 +98,7 @@ def test_grid_search_picks_parameters_by_the_papers_measures(classifier):
     assert multilabel_accuracy(Y, search.predict(X)) > 0.6
 
 
+@pytest.mark.needs_compiled
 def test_a_pipeline_passes_data_frames_through(classifier):
     frame = pd.DataFrame(X, columns=list("abcd"))
     scaler = StandardScaler().set_output(transform="pandas")
@@ -111,11 +113,13 @@ def test_a_pipeline_passes_data_frames_through(classifier):
         classifier.predict(frame[list("dcba")])
 
 
+@pytest.mark.needs_compiled
 def test_decisions_can_be_cross_validated(classifier):
     decisions = cross_val_predict(classifier, X, Y, cv=3, method="decision_function")
     assert decisions.shape == Y.shape
 
 
+@pytest.mark.needs_compiled
 def test_clones_are_unfitted_and_equal(classifier):
     copy = clone(classifier.fit(X, Y))
     assert copy.get_params() == classifier.get_params()
@@ -130,6 +134,7 @@ def test_parameters_can_be_set_and_only_known_ones(classifier):
         classifier.set_params(c=1)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("way", ["pickle", "joblib"])
 def test_saved_models_predict_the_same_bits(classifier, kernel, way, tmp_path):
@@ -143,6 +148,7 @@ def test_saved_models_predict_the_same_bits(classifier, kernel, way, tmp_path):
     assert_array_equal(loaded.decision_function(X_new), fitted.decision_function(X_new))
 
 
+@pytest.mark.needs_compiled
 def test_a_refit_forgets_the_first_fit(classifier):
     frame = pd.DataFrame(X, columns=list("abcd"))
     classifier.set_params(kernel="rbf").fit(frame, names(WORDS))
@@ -160,12 +166,14 @@ def test_a_failed_fit_leaves_no_gamma_that_pickling_would_restore(classifier):
     assert not hasattr(pickle.loads(pickle.dumps(classifier)), "gamma_")
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("make", [int, np.random.RandomState, np.random.default_rng])
 def test_equal_random_states_give_equal_models(classifier, make):
     one = clone(classifier).set_params(random_state=make(3)).fit(X, Y)
     assert_same_model(one, classifier.set_params(random_state=make(3)).fit(X, Y))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_a_generator_goes_on_from_fit_to_fit(classifier, make):
     classifier.set_params(random_state=make(3))
@@ -173,6 +181,7 @@ def test_a_generator_goes_on_from_fit_to_fit(classifier, make):
     assert not np.array_equal(first, weights(classifier.fit(X, Y)))
 
 
+@pytest.mark.needs_compiled
 def test_no_random_state_leaves_the_global_one_alone(classifier):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     first = weights(classifier.set_params(random_state=None).fit(X, Y)).copy()
@@ -180,6 +189,7 @@ def test_no_random_state_leaves_the_global_one_alone(classifier):
     assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
+@pytest.mark.needs_compiled
 def test_score_is_the_multilabel_accuracy(classifier):
     classifier.fit(X, Y)
     predicted = classifier.predict(X)
@@ -190,12 +200,14 @@ def test_score_is_the_multilabel_accuracy(classifier):
     assert weighted == pytest.approx(np.average(right, weights=importance))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("verbose", [0, 1, 2])
 def test_verbose_changes_nothing_but_the_display(classifier, verbose):
     plain = clone(classifier).fit(X, Y)
     assert_same_model(classifier.set_params(verbose=verbose).fit(X, Y), plain)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("aggregation", ["mve", "amm", "mam"])
 @pytest.mark.parametrize("labels", [Y, WORDS, 2 * Y - 1, Y[:, :1], Y[:, 0]])
 def test_decisions_agree_with_predictions(classifier, aggregation, labels):
@@ -216,6 +228,7 @@ PATH = [(0, 1), (1, 2), (2, 3)]
 ADJACENCY = LabelGraph(4, PATH).adjacency
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     "graph",
     [
@@ -236,6 +249,7 @@ def test_all_forms_of_a_graph_are_the_same_graph(classifier, graph):
     assert_same_model(classifier.set_params(graph=graph).fit(X, Y), plain)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 def test_graphs_with_cycles_are_trained_to_a_valid_gap(classifier, loss):
     classifier.set_params(graph=[*TRIANGLE, (2, 3)], loss=loss, tol=0.05)
@@ -250,6 +264,7 @@ def test_graphs_with_cycles_are_trained_to_a_valid_gap(classifier, loss):
 # --- the certificate -----------------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("tol", [0.3, 0.01, 0.001])
 def test_no_warning_means_that_the_gap_is_within_the_tolerance(classifier, tol):
     fitted = classifier.set_params(tol=tol).fit(X, Y)
@@ -257,6 +272,7 @@ def test_no_warning_means_that_the_gap_is_within_the_tolerance(classifier, tol):
     assert np.all(fitted.duality_gap_ <= tol * fitted.dual_objective_)
 
 
+@pytest.mark.needs_compiled
 def test_the_gap_history_has_an_entry_per_pass_and_ends_in_the_gap(classifier):
     fitted = classifier.fit(X, Y)
     members = getattr(fitted, "estimators_", [fitted])
@@ -289,12 +305,14 @@ def test_stopping_short_warns_with_the_gap_the_tolerance_and_a_remedy(
 # --- limits of C ---------------------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 def test_giving_every_example_twice_is_the_same_as_doubling_c(classifier):
     plain = clone(classifier).set_params(tol=1e-3).fit(X, Y)
     twice = classifier.set_params(tol=1e-3, C=0.5).fit(np.tile(X, (2, 1)), [*Y, *Y])
     assert_same_problem(twice, plain)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_huge_c_gives_finite_numbers_and_an_honest_gap(classifier):
     fitted = classifier.set_params(C=1e10, max_iter=20).fit(X, Y)

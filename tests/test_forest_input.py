@@ -95,6 +95,7 @@ def test_the_number_of_examples_decides_on_the_form(monkeypatch):
 # --- both forms are the same model ----------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_matrix_and_leaves_train_the_same_model(classifier, fit_intercept, monkeypatch):
     classifier.set_params(tol=1e-4, fit_intercept=fit_intercept)
@@ -110,6 +111,7 @@ def test_matrix_and_leaves_train_the_same_model(classifier, fit_intercept, monke
     assert_allclose(leaves.dual_objective_, plain.dual_objective_, rtol=2e-4)
 
 
+@pytest.mark.needs_compiled
 def test_matrix_and_leaves_train_the_same_models_along_a_path(monkeypatch):
     settings, solutions = Settings(1.0, "hamming", True, 1e-4, 2000), []
     for most in (60, 0):
@@ -126,6 +128,7 @@ def test_matrix_and_leaves_train_the_same_models_along_a_path(monkeypatch):
         assert_allclose(one.dual_objective, other.dual_objective, rtol=2e-4)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", ["missing", "cycle"])
 def test_leaves_also_train_with_missing_labels_and_on_cycles(labels, monkeypatch):
     model = MMCRFClassifier(kernel=FEW_TREES, tol=1e-3, max_iter=3000, random_state=0)
@@ -140,6 +143,7 @@ def test_leaves_also_train_with_missing_labels_and_on_cycles(labels, monkeypatch
     assert_allclose(leaves.dual_objective_, plain.dual_objective_, rtol=2 * model.tol)
 
 
+@pytest.mark.needs_compiled
 def test_leaves_take_far_less_memory_than_a_matrix(no_matrix):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5))
@@ -156,6 +160,7 @@ def test_leaves_take_far_less_memory_than_a_matrix(no_matrix):
 # --- randomness -----------------------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 def test_equal_seeds_give_equal_forests_for_any_number_of_threads():
     model = RandomGraphEnsembleClassifier(3, kernel=FEW_TREES, random_state=5)
     plain = clone(model).fit(NUMBERS, LABELS)
@@ -167,6 +172,7 @@ def test_equal_seeds_give_equal_forests_for_any_number_of_threads():
     assert not np.array_equal(rows[0], rows[2])
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("new_state", [np.random.RandomState, np.random.default_rng])
 def test_a_random_state_object_seeds_the_forest_too(classifier, new_state):
     models = [
@@ -176,6 +182,7 @@ def test_a_random_state_object_seeds_the_forest_too(classifier, new_state):
     assert_same_model(*models)
 
 
+@pytest.mark.needs_compiled
 def test_members_share_the_forest_of_their_ensemble():
     model = RandomGraphEnsembleClassifier(3, kernel=FEW_TREES, random_state=0)
     model.fit(NUMBERS, LABELS)
@@ -184,6 +191,7 @@ def test_members_share_the_forest_of_their_ensemble():
     assert_array_equal(alone._input.rows(X_new), model._input.rows(X_new))
 
 
+@pytest.mark.needs_compiled
 def test_the_name_means_a_forest_with_default_parameters(classifier):
     by_name = clone(classifier).set_params(kernel="forest").fit(NUMBERS, LABELS)
     assert_same_model(
@@ -192,6 +200,7 @@ def test_the_name_means_a_forest_with_default_parameters(classifier):
     assert by_name.gamma_ is None
 
 
+@pytest.mark.needs_compiled
 def test_the_scale_of_features_does_not_matter(classifier):
     plain = clone(classifier).fit(NUMBERS, LABELS)
     scaled = classifier.fit(NUMBERS * [2**20, 1, 2**-10, 8], LABELS)
@@ -201,6 +210,7 @@ def test_the_scale_of_features_does_not_matter(classifier):
 # --- folds ----------------------------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("most", [0, 60])
 def test_a_fold_grows_its_own_forest(most, monkeypatch):
     monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", most)
@@ -231,6 +241,7 @@ CHANCE = 0.5 + 4 * 0.5 / np.sqrt(COINS.size)
 DEEP_FOREST = ForestKernel(30, min_samples_leaf=1)
 
 
+@pytest.mark.needs_compiled
 def test_random_labels_are_learned_by_heart_but_not_predicted_on_other_folds():
     model = MMCRFClassifier(kernel=DEEP_FOREST, C=10, tol=0.05, random_state=0)
     assert model.fit(NOISE, COINS).score(NOISE, COINS) > 0.9
@@ -240,6 +251,7 @@ def test_random_labels_are_learned_by_heart_but_not_predicted_on_other_folds():
     assert np.mean(scores) < CHANCE
 
 
+@pytest.mark.needs_compiled
 def test_tuning_scores_random_labels_at_chance_level():
     tuned = RandomGraphEnsembleClassifierCV(
         2,
@@ -253,6 +265,7 @@ def test_tuning_scores_random_labels_at_chance_level():
     assert tuned.cv_results_["mean_test_score"].max() < CHANCE
 
 
+@pytest.mark.needs_compiled
 def test_calibration_finds_no_certainty_in_random_labels():
     model = MMCRFClassifier(
         kernel=DEEP_FOREST, C=10, probability=True, random_state=0
@@ -261,6 +274,7 @@ def test_calibration_finds_no_certainty_in_random_labels():
     assert np.abs(P - 0.5).max() < 0.2
 
 
+@pytest.mark.needs_compiled
 def test_tuning_scores_folds_as_fits_on_them_would():
     shared = {"tol": 0.1, "max_iter": 50, "random_state": 0}
     folds, seen = [(EVEN, ODD), (ODD, EVEN)], []
@@ -286,6 +300,7 @@ def test_tuning_scores_folds_as_fits_on_them_would():
         assert_array_equal(predicted, fitted.predict(GAPS[test]))
 
 
+@pytest.mark.needs_compiled
 def test_tuning_chooses_between_forests_and_other_kernels():
     tuned = RandomGraphEnsembleClassifierCV(
         2,
@@ -303,6 +318,7 @@ def test_tuning_chooses_between_forests_and_other_kernels():
 # --- what it accepts ------------------------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kind", ["extra", "random"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_missing_values_are_accepted_in_training_and_prediction(
@@ -314,6 +330,7 @@ def test_missing_values_are_accepted_in_training_and_prediction(
     assert fitted.predict(np.full((1, 4), np.nan)).shape == (1, 4)
 
 
+@pytest.mark.needs_compiled
 def test_sparse_examples_are_accepted(classifier):
     X = np.maximum(np.round(2 * NUMBERS), 0)
     fitted = classifier.set_params(C=10).fit(sparse.csr_matrix(X), LABELS)
@@ -321,6 +338,7 @@ def test_sparse_examples_are_accepted(classifier):
     assert_array_equal(fitted.predict(X), fitted.predict(sparse.csc_array(X)))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     "Y",
     [

@@ -3,9 +3,10 @@
 import pytest
 
 from spanforest._forest_input import ForestInput
-from spanforest._input_kinds import input_for, kind_of_input
+from spanforest._input_kinds import input_for, kind_of_input, kinds_of_inputs
 from spanforest._inputs import KernelInput, LinearInput, PrecomputedInput
-from spanforest.kernels import KERNELS, ForestKernel, KernelSpec
+from spanforest._several_inputs import SumInput
+from spanforest.kernels import KERNELS, ForestKernel, KernelSpec, SumKernel
 
 OTHERS = {"linear": LinearInput, "precomputed": PrecomputedInput, "forest": ForestInput}
 
@@ -21,3 +22,15 @@ def test_every_name_has_its_kind(name):
 def test_objects_have_their_kind(kernel, kind):
     assert kind_of_input(kernel) is kind
     assert type(input_for(KernelSpec(kernel), normalize=False)) is kind
+
+
+def test_lists_and_sums_have_the_kinds_of_their_kernels():
+    kernel = SumKernel(["rbf", "forest"])
+    assert kinds_of_inputs([kernel, "linear"]) == [
+        *(KernelInput, ForestInput),
+        LinearInput,
+    ]
+    given = input_for(KernelSpec(SumKernel(["linear", "forest"])), normalize=False)
+    assert type(given) is SumInput
+    # the linear kernel of a sum makes a matrix
+    assert [type(one) for one in given.singles] == [KernelInput, ForestInput]

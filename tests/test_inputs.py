@@ -85,7 +85,7 @@ def dense(rows):
 @pytest.mark.parametrize(
     ("kernel", "kind", "weights_name"),
     [
-        ("linear", LinearInput, "coef_"),
+        ("linear", LinearInput, "cell_coef_"),
         ("precomputed", PrecomputedInput, "dual_coef_"),
         *((name, KernelInput, "dual_coef_") for name in KERNELS if name != "linear"),
         (spherical, KernelInput, "dual_coef_"),
@@ -274,6 +274,7 @@ def trained(data, seed=0):
     return train_member(data, draw, Settings(1.0, "edge", True, 1e-3, 1000)).solution
 
 
+@pytest.mark.needs_compiled
 def test_a_fitted_kind_of_input_is_fitted_again_in_a_fold():
     given = WeightedInput(KernelSpec("rbf"), False)
     whole = TrainingSet(given.fit(X, CODES), CODES)
@@ -285,6 +286,7 @@ def test_a_fitted_kind_of_input_is_fitted_again_in_a_fold():
     assert_array_equal(trained(inside).weights, trained(expected).weights)
 
 
+@pytest.mark.needs_compiled
 def test_a_fitted_kind_of_input_trains_and_predicts_in_an_estimator(
     classifier, monkeypatch
 ):
@@ -298,6 +300,7 @@ def test_a_fitted_kind_of_input_trains_and_predicts_in_an_estimator(
     assert fitted.score(X, Y) > 0.6
 
 
+@pytest.mark.needs_compiled
 def test_calibration_fits_such_an_input_again_on_every_fold():
     data = TrainingSet(WeightedBasis(X, CODES), CODES)
     factors = [data.factors(LabelGraph(4, [(0, 1), (1, 2)]))]
@@ -316,6 +319,7 @@ def test_calibration_fits_such_an_input_again_on_every_fold():
         assert_allclose(one, other, atol=1e-9)
 
 
+@pytest.mark.needs_compiled
 def test_tuning_scores_folds_as_fits_of_such_an_input_would(monkeypatch):
     use_weighted_input(monkeypatch)
     # a tolerance and passes that the search uses as they are
@@ -355,6 +359,7 @@ def median_rbf(X, Z):
     return rbf_kernel(X, Z, gamma=median_gamma(X_bits))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     ("params", "function"),
     [
@@ -391,9 +396,10 @@ def test_a_kernel_equals_its_precomputed_matrix(
     assert_array_equal(given._input.rows(K_new), K_new)
     assert given.predict(K_new).shape == fitted.predict(X_new_bits).shape
     assert fitted.dual_coef_.shape[0] == len(X)
-    assert not hasattr(fitted, "coef_")
+    assert not hasattr(fitted, "cell_coef_")
 
 
+@pytest.mark.needs_compiled
 def test_the_default_gamma_is_derived_from_the_training_examples_and_kept(classifier):
     classifier.set_params(kernel="rbf").fit(X, Y)
     gamma, predicted = median_gamma(X), classifier.predict(X_new)
@@ -423,19 +429,23 @@ def test_only_kernels_that_use_gamma_get_one(classifier, params, expected):
     assert classifier.set_params(**params).fit(X, Y).gamma_ == expected
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_the_linear_form_equals_the_kernel_form(classifier, fit_intercept):
     classifier.set_params(fit_intercept=fit_intercept, tol=1e-3)
     linear = clone(classifier).fit(X, Y)
     kernel = classifier.set_params(kernel="precomputed").fit(linear_kernel(X), Y)
     assert_same_problem(linear, kernel)
-    distance = np.linalg.norm(linear.coef_ - X.T @ kernel.dual_coef_)
+    distance = np.linalg.norm(linear.cell_coef_ - X.T @ kernel.dual_coef_)
     assert distance <= largest_distance(linear, kernel)
-    distance = np.linalg.norm(linear.intercept_ - kernel.intercept_)
+    distance = np.linalg.norm(linear.cell_intercept_ - kernel.cell_intercept_)
     assert distance <= largest_distance(linear, kernel)
-    assert_allclose(kernel.intercept_, fit_intercept * kernel.dual_coef_.sum(axis=0))
+    assert_allclose(
+        kernel.cell_intercept_, fit_intercept * kernel.dual_coef_.sum(axis=0)
+    )
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine", "tanimoto"])
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array])
 def test_sparse_examples_equal_dense_ones(classifier, kernel, form):

@@ -78,6 +78,14 @@ def test_a_model_on_the_union_stays_one_if_the_parameter_changes(fitted):
         other.predict(X, aggregation="mve")
 
 
+@pytest.mark.parametrize(
+    "params", [{"kernel": ["rbf", "linear"]}, {"warm_start": True}]
+)
+def test_what_needs_members_is_refused(params):
+    with pytest.raises(ValueError, match='training="separate"'):
+        joint(**params).fit(X, Y)
+
+
 def test_an_unknown_way_to_train_is_refused():
     with pytest.raises(ValueError, match="'separate', 'joint'"):
         joint(training="both").fit(X, Y)

@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.svm import SVC
 from small_data import X, draw_examples, gamma_by_hand
 from strategies import seeds, trials
 
 from spanforest.kernels import (
     KernelSpec,
     median_gamma,
+    scale_gamma,
     tanimoto_kernel,
 )
 
@@ -120,3 +122,17 @@ def test_the_unit_of_the_features_does_not_matter_to_the_default_width(dtype, sc
     scaled = (X * scale).astype(dtype)
     expected = KernelSpec("rbf").matrix(X)
     assert_allclose(KernelSpec("rbf").matrix(scaled), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=str)
+def test_scale_gamma_is_that_of_support_vector_machines(container):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3)) * (rng.random((20, 3)) < 0.7)
+    machine = SVC(gamma="scale").fit(container(X), np.arange(20) % 2)
+    assert_allclose(scale_gamma(container(X)), machine._gamma)
+    assert scale_gamma(container(np.zeros((3, 2)))) == 1.0
+
+
+def test_a_weight_of_two_counts_as_two_rows_in_scale_gamma():
+    X, weights = np.random.default_rng(0).normal(size=(9, 3)), np.arange(9) % 3
+    assert_allclose(scale_gamma(X, weights), scale_gamma(np.repeat(X, weights, axis=0)))

@@ -22,6 +22,7 @@ from spanforest.kernels import (
     Scale,
     check_kernel_matrix,
     median_gamma,
+    scale_gamma,
 )
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
@@ -233,10 +234,11 @@ def test_a_callable_that_returns_something_else_is_told_what_was_expected(
     [
         ({"name": "gauss"}, "Unknown kernel 'gauss'"),
         ({"name": 3}, "Unknown kernel 3"),
-        ({"name": ["rbf"]}, "Unknown kernel"),
+        ({"name": ["rbf"]}, "a single model has a single kernel; got the list"),
+        ({"name": "rbf", "gamma": "auto"}, "gamma must be a positive .*got 'auto'"),
         ({"name": "rbf", "gamma": 0}, "gamma must be a positive number.*got 0"),
         ({"name": "rbf", "gamma": np.nan}, "gamma must be a positive number"),
-        ({"name": "poly", "gamma": "scale"}, "gamma must .*got 'scale'"),
+        ({"name": "poly", "gamma": "median"}, "gamma must .*got 'median'"),
         ({"name": "poly", "degree": 0}, "degree must be a positive integer; got 0"),
         ({"name": "poly", "degree": 2.5}, "degree must be a positive integer"),
         ({"name": "poly", "coef0": -1}, "coef0 must be a number >= 0.*got -1"),
@@ -349,3 +351,16 @@ def test_new_examples_far_outside_are_refused(kernel, method):
     clf = MMCRFClassifier(kernel=kernel, max_iter=1000, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=r"overflow|finite"):
         getattr(clf, method)(X * 1e200)
+
+
+@pytest.mark.parametrize("name", ["rbf", "poly"])
+def test_the_name_scale_stands_for_a_number(name):
+    by_name = KernelSpec(name, "scale").with_gamma(X)
+    assert by_name.gamma == scale_gamma(X)
+    for spec in (by_name, KernelSpec(name, "scale")):
+        assert_array_equal(spec.matrix(X_new, X), by_name.matrix(X_new, X))
+    assert_allclose(
+        KernelSpec(name, "scale").diagonal(X), by_name.matrix(X, X).diagonal()
+    )
+    model = MMCRFClassifier(kernel=name, gamma="scale", scaling=None, tol=0.1)
+    assert model.fit(X, Y).gamma_ == scale_gamma(X)

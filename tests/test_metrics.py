@@ -1,4 +1,4 @@
-"""The three measures agree with scikit-learn, for labels in every form."""
+"""The measures agree with scikit-learn, for labels in every form."""
 
 import numpy as np
 import pandas as pd
@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
-from sklearn.metrics import accuracy_score, f1_score, hamming_loss
+from sklearn.metrics import (
+    accuracy_score,
+    coverage_error,
+    f1_score,
+    hamming_loss,
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
-from strategies import trials
+from strategies import seeds, trials
 
 from spanforest.metrics import (
     MEASURES,
+    RANKING_MEASURES,
     microlabel_accuracy,
     microlabel_accuracy_scorer,
     microlabel_f1,
@@ -198,3 +206,56 @@ def test_a_scorer_returns_the_measure_of_the_prediction_in_a_grid_search(
 
     assert search.score(X, Y) == pytest.approx(measure(Y, search.predict(X)))
     assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+
+
+ORACLES = {
+    "average_precision": label_ranking_average_precision_score,
+    "ranking_loss": label_ranking_loss,
+    "coverage": coverage_error,
+}
+rankings = pytest.mark.parametrize("name", ORACLES)
+
+
+@rankings
+@trials(50)
+@given(pair=label_matrices(min_labels=2), seed=seeds, ties=st.booleans())
+def test_measures_of_rankings_agree_with_scikit_learn(name, pair, seed, ties):
+    Y, _ = pair
+    rng = np.random.default_rng(seed)
+    strengths = rng.normal(size=Y.shape)
+    strengths = np.round(strengths) if ties else strengths
+    weights = rng.uniform(0.5, 2.0, size=len(Y))
+    for options in ({}, {"sample_weight": weights}):
+        expected = ORACLES[name](Y, strengths, **options)
+        assert RANKING_MEASURES[name](Y, strengths, **options) == pytest.approx(
+            expected
+        )
+
+
+@rankings
+@pytest.mark.parametrize("kind", REPRESENTATIONS)
+def test_the_form_of_the_labels_does_not_matter_in_rankings(name, kind):
+    rng = np.random.default_rng(0)
+    Y, strengths = rng.integers(2, size=(9, 4)), rng.normal(size=(9, 4))
+    measure = RANKING_MEASURES[name]
+    assert measure(REPRESENTATIONS[kind](Y), strengths) == measure(Y, strengths)
+
+
+def test_a_single_label_has_nothing_to_rank():
+    y, strengths = [0, 1, 1], [0.3, 0.2, -5.0]
+    values = {name: one(y, strengths) for name, one in RANKING_MEASURES.items()}
+    expected = {"average_precision": 1.0, "ranking_loss": 0.0, "coverage": 2 / 3}
+    assert values == pytest.approx(expected)
+
+
+@rankings
+def test_rankings_refuse_what_they_cannot_order(name):
+    measure = RANKING_MEASURES[name]
+    with pytest.raises(ValueError, match="binary labels, 0 and 1"):
+        measure([[0, 2]], [[0.1, 0.2]])
+    with pytest.raises(ValueError, match="finite numbers"):
+        measure([[0, 1]], [[np.nan, 0.2]])
+    with pytest.raises(ValueError, match="missing"):
+        measure([[0, np.nan]], [[0.1, 0.2]])
+    with pytest.raises(ValueError, match="same labels of the same examples"):
+        measure([[0, 1]], [[0.1, 0.2, 0.3]])

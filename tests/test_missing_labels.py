@@ -66,8 +66,8 @@ def small_ensemble(**params):
 
 def same_model(one, other):
     assert one.has_node_factors_ == other.has_node_factors_
-    assert_array_equal(one.coef_, other.coef_)
-    assert_array_equal(one.intercept_, other.intercept_)
+    assert_array_equal(one.cell_coef_, other.cell_coef_)
+    assert_array_equal(one.cell_intercept_, other.cell_intercept_)
     assert_array_equal(one.duality_gap_, other.duality_gap_)
 
 
@@ -209,9 +209,9 @@ def test_labels_observed_one_per_example_are_learned_as_if_independent():
     params = {"C": 1.0, "tol": 1e-5, "max_iter": 5000, "random_state": 0, **LINEAR}
     ensemble = RandomGraphEnsembleClassifier(3, **params).fit(X[:200], one)
     n_on_edges = 4 * ensemble.consensus_graph_.n_edges
-    assert not ensemble.coef_[:, :n_on_edges].any()
+    assert not ensemble.cell_coef_[:, :n_on_edges].any()
     alone = MMCRFClassifier("independent", **params).fit(X[:200], one)
-    assert_allclose(ensemble.coef_[:, n_on_edges:], alone.coef_, atol=0.01)
+    assert_allclose(ensemble.cell_coef_[:, n_on_edges:], alone.cell_coef_, atol=0.01)
     predicted = ensemble.predict(X[200:])
     assert (predicted == alone.predict(X[200:])).mean() > 0.99
     assert ((predicted == Y[200:]).mean(axis=0) > 0.8).all()

@@ -330,7 +330,10 @@ def assert_not_built(model, path, message):
         load(path)
 
 
-@pytest.mark.parametrize("names", [["coef_"], ["intercept_"], ["coef_", "intercept_"]])
+@pytest.mark.parametrize(
+    "names",
+    [["cell_coef_"], ["cell_intercept_"], ["cell_coef_", "cell_intercept_"]],
+)
 @pytest.mark.parametrize("make", [mmcrf, ensemble])
 def test_weights_of_another_graph_are_refused(make, names, path):
     model = make().fit(X, Y)
@@ -341,7 +344,7 @@ def test_weights_of_another_graph_are_refused(make, names, path):
 
 def test_weights_of_a_member_that_do_not_fit_its_graph_are_refused(path):
     model = ensemble().fit(X, Y)
-    model.estimators_[1].coef_ = model.estimators_[1].coef_[:, :-1].copy()
+    model.estimators_[1].cell_coef_ = model.estimators_[1].cell_coef_[:, :-1].copy()
     assert_not_built(model, path, "weights and its graph do not fit together")
 
 
@@ -362,8 +365,8 @@ def test_a_label_without_values_is_refused(path):
     model = mmcrf().fit(X, Y)
     model._coding.classes[0] = np.empty(0, dtype=int)
     n_cells = model._factors.n_cells
-    model.coef_ = model.coef_[:, :n_cells].copy()
-    model.intercept_ = model.intercept_[:n_cells].copy()
+    model.cell_coef_ = model.cell_coef_[:, :n_cells].copy()
+    model.cell_intercept_ = model.cell_intercept_[:n_cells].copy()
     assert_not_built(model, path, "graph and its labels do not fit together")
 
 

@@ -10,14 +10,17 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
-from spanforest.model_selection import LabelCardinalityKFold
+from spanforest.model_selection import (
+    IterativeLabelKFold,
+    LabelCardinalityKFold,
+)
 
 
-def fold_of(y, **kwargs):
+def fold_of(y, kind=LabelCardinalityKFold, **kwargs):
     """Number of the test fold of every example."""
     fold = np.full(y.shape[0], -1)
     for number, (_, test) in enumerate(
-        LabelCardinalityKFold(**kwargs).split(np.zeros((y.shape[0], 1)), y)
+        kind(**kwargs).split(np.zeros((y.shape[0], 1)), y)
     ):
         fold[test] = number
     return fold
@@ -37,9 +40,13 @@ cases = given(
 )
 
 
+kinds = pytest.mark.parametrize("kind", [LabelCardinalityKFold, IterativeLabelKFold])
+
+
+@kinds
 @cases
-def test_test_folds_partition_the_examples(Y, n_splits, seed):
-    folds = LabelCardinalityKFold(n_splits, random_state=seed)
+def test_test_folds_partition_the_examples(kind, Y, n_splits, seed):
+    folds = kind(n_splits, random_state=seed)
     n_samples = len(Y)
     tests = []
     for train, test in folds.split(np.zeros((n_samples, 2)), Y):
@@ -49,9 +56,10 @@ def test_test_folds_partition_the_examples(Y, n_splits, seed):
     assert_array_equal(np.sort(np.concatenate(tests)), np.arange(n_samples))
 
 
+@kinds
 @cases
-def test_fold_sizes_differ_by_at_most_one(Y, n_splits, seed):
-    sizes = np.bincount(fold_of(Y, n_splits=n_splits, random_state=seed))
+def test_fold_sizes_differ_by_at_most_one(kind, Y, n_splits, seed):
+    sizes = np.bincount(fold_of(Y, kind, n_splits=n_splits, random_state=seed))
     assert len(sizes) == n_splits
     assert np.ptp(sizes) <= 1
 

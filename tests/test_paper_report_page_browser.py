@@ -1,10 +1,10 @@
 """How the page behaves in a real browser."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
+from pages import CONTRASTS, CUT_OFF, FAULTS, SCROLLED, SMALL_LETTERS, unfold
 from report_rows import (
     DATASETS,
     HOSTILE,
@@ -12,6 +12,7 @@ from report_rows import (
     N_TREES,
     curve_values,
     example_rows,
+    graded,
     make_rows,
     mean,
     random_graph_field,
@@ -26,47 +27,10 @@ from spanforest.paper.report import make_report
 
 
 @pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("there is no Chromium to open the page in")
-    with playwright.sync_playwright() as starter:
-        browser = starter.chromium.launch(
-            executable_path=program, args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def address(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(make_report(example_rows()), encoding="utf-8")
     return path.as_uri()
-
-
-@pytest.fixture
-def opened(browser, address):
-    """Open the page; any message of the console or further request fails the test."""
-    complaints, requests, contexts = [], [], []
-
-    def open_page(url=address, width=1280, **options):
-        viewport = {"width": width, "height": 800}
-        contexts.append(browser.new_context(viewport=viewport, **options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(5000)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(url)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-    assert len(requests) == len(contexts)
 
 
 def names_in_order(table):
@@ -76,8 +40,8 @@ def names_in_order(table):
 SCORES = ".measure-0 table"  # Table 2, the first measure
 
 
-def test_the_table_can_be_read_in_a_browser(opened):
-    table = opened().locator(SCORES).first
+def test_the_table_can_be_read_in_a_browser(opened, address):
+    table = opened(address).locator(SCORES).first
     rows = example_rows()
     means = {m: mean(rows, "emotions", m, "microlabel_accuracy") for m in METHODS}
     line = table.locator("tbody tr").first
@@ -88,8 +52,8 @@ def test_the_table_can_be_read_in_a_browser(opened):
     assert cells[METHODS.index("mam")].split()[1:] == ["paper", "80.5±1.4"]
 
 
-def test_columns_are_sorted_by_click_and_by_keyboard(opened):
-    page = opened()
+def test_columns_are_sorted_by_click_and_by_keyboard(opened, address):
+    page = opened(address)
     table = page.locator(SCORES).first
     header = table.locator("thead th").nth(1 + METHODS.index("mtl"))
     button = header.locator("button")
@@ -126,8 +90,8 @@ def shown_values(panel):
     return dict(text.replace("\n", " ").rsplit(" ", 1) for text in texts)
 
 
-def test_pointing_at_a_curve_shows_its_values_there(opened):
-    page = opened()
+def test_pointing_at_a_curve_shows_its_values_there(opened, address):
+    page = opened(address)
     panel = page.locator(".panel").nth(1)
     assert shown_values(panel) == curve_values("nci60", N_TREES)
     plot = panel.locator(".plot")
@@ -147,8 +111,8 @@ def test_pointing_at_a_curve_shows_its_values_there(opened):
     assert shown_values(panel) == curve_values("nci60", N_TREES)
 
 
-def test_arrow_keys_move_along_a_curve(opened):
-    page = opened()
+def test_arrow_keys_move_along_a_curve(opened, address):
+    page = opened(address)
     panel = page.locator(".panel").first
     plot = panel.locator(".plot")
     plot.focus()
@@ -166,8 +130,8 @@ def test_arrow_keys_move_along_a_curve(opened):
     assert page.locator(".plot").nth(1).evaluate("e => e === document.activeElement")
 
 
-def test_the_dots_lie_on_the_curves(opened):
-    page = opened()
+def test_the_dots_lie_on_the_curves(opened, address):
+    page = opened(address)
     page.locator(".plot").first.focus()
     page.keyboard.press("ArrowLeft")
     for method in AGGREGATIONS:
@@ -178,8 +142,8 @@ def test_the_dots_lie_on_the_curves(opened):
         assert float(dot.get_attribute("cy")) == pytest.approx(y, abs=0.11)
 
 
-def test_one_measure_is_shown_at_a_time_and_all_on_paper(opened):
-    page = opened()
+def test_one_measure_is_shown_at_a_time_and_all_on_paper(opened, address):
+    page = opened(address)
     visible = (
         "() => [...document.querySelectorAll('.measure')].map(e => !!e.offsetHeight)"
     )
@@ -196,8 +160,8 @@ def test_one_measure_is_shown_at_a_time_and_all_on_paper(opened):
     assert not page.locator(".picker").is_visible()
 
 
-def test_without_a_script_nothing_is_hidden_or_dead(opened):
-    page = opened(java_script_enabled=False)
+def test_without_a_script_nothing_is_hidden_or_dead(opened, address):
+    page = opened(address, java_script_enabled=False)
     assert page.locator("button, [role=slider], .live:visible").count() == 0
     panel = page.locator(".panel").first
     assert panel.locator("[class^=curve-]").count() == 4
@@ -205,34 +169,6 @@ def test_without_a_script_nothing_is_hidden_or_dead(opened):
     page.locator(".pick-2").check()
     assert page.locator(".measure-2 table").first.is_visible()
     assert not page.locator(".measure-0 table").first.is_visible()
-
-
-CONTRASTS = """() => {
-  const channels = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
-  const light = (c) => {
-    const [r, g, b] = c.slice(0, 3).map((v) => v / 255)
-      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const background = (e) => {
-    for (; e; e = e.parentElement) {
-      const colour = channels(getComputedStyle(e).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const low = [];
-  for (const e of document.body.querySelectorAll('*')) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!own || !e.getClientRects().length || e.tagName === 'SCRIPT') continue;
-    const style = getComputedStyle(e);
-    const ink = channels(e.ownerSVGElement ? style.fill : style.color);
-    const [a, b] = [light(ink), light(background(e))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) low.push([e.outerHTML.slice(0, 80), ratio]);
-  }
-  return low;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +184,7 @@ def full_address(tmp_path_factory):
         "most": random_graph_field(60),
         "too many": random_graph_field(61),
     }
-    tuned = make_rows(graphs, methods, protocol="tuned", params=params)
+    tuned = graded(make_rows(graphs, methods, protocol="tuned", params=params))
     for row in tuned:
         if row["method"] == "mam":
             row["label_graph"] = graphs[row["dataset"]]
@@ -256,38 +192,6 @@ def full_address(tmp_path_factory):
     page = make_report(example_rows() + tuned)
     path.write_text(page, encoding="utf-8")
     return path.as_uri()
-
-
-SCROLLED = """() => [...document.querySelectorAll('body, body *')]
-  .filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 1)
-  .filter((e) => /auto|scroll/.test(getComputedStyle(e).overflowX))
-  .map((e) => e.outerHTML.slice(0, 80))"""
-
-
-CUT_OFF = """() => [...document.querySelectorAll('svg text')]
-  .filter((e) => e.getClientRects().length)
-  .filter((e) => {
-    const text = e.getBoundingClientRect();
-    const picture = e.ownerSVGElement.getBoundingClientRect();
-    return text.left < picture.left - 1 || text.right > picture.right + 1
-      || text.top < picture.top - 4 || text.bottom > picture.bottom + 4
-      || picture.right > innerWidth;
-  })
-  .map((e) => e.textContent)"""
-
-
-SMALL_LETTERS = """() => [...document.querySelectorAll('svg text')]
-  .filter((e) => e.getClientRects().length)
-  .map((e) => [e.textContent, parseFloat(getComputedStyle(e).fontSize)
-    * e.ownerSVGElement.getBoundingClientRect().width
-    / e.ownerSVGElement.viewBox.baseVal.width])
-  .filter(([_, size]) => size < 8.9)"""
-
-
-def unfold(page):
-    for part in page.locator("summary").all():
-        if part.is_visible():
-            part.click()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -314,8 +218,10 @@ def test_nothing_scrolls_sideways_on_a_phone(opened, full_address):
         assert page.evaluate(SCROLLED) == []
 
 
-def test_a_line_of_a_wide_table_is_stacked_on_a_phone_and_names_its_values(opened):
-    page = opened(width=390)
+def test_a_line_of_a_wide_table_is_stacked_on_a_phone_and_names_its_values(
+    opened, address
+):
+    page = opened(address, width=390)
     table = page.locator(SCORES).first
     line = table.locator("tbody tr").first
     cells = line.locator("td")
@@ -343,36 +249,6 @@ def test_nothing_is_cut_off_on_paper(opened, full_address):
     boxes = "e => e.getBoundingClientRect().right"
     for table in page.locator("table").all():
         assert table.evaluate(boxes) <= 703
-
-
-FAULTS = """() => {
-  const faults = [];
-  const all = (selector) => [...document.querySelectorAll(selector)];
-  if (!document.documentElement.lang) faults.push('no language');
-  if (!document.title) faults.push('no title');
-  if (all('h1').length !== 1) faults.push('not one h1');
-  if (all('main').length !== 1) faults.push('not one main');
-  let level = 1;
-  for (const h of all('h1, h2, h3, h4')) {
-    if (Number(h.tagName[1]) > level + 1) faults.push('skips: ' + h.textContent);
-    level = Number(h.tagName[1]);
-  }
-  const ids = all('[id]').map((e) => e.id);
-  if (new Set(ids).size < ids.length) faults.push('an id occurs twice');
-  for (const e of all('[aria-labelledby]'))
-    if (!document.getElementById(e.getAttribute('aria-labelledby')))
-      faults.push('no label: ' + e.getAttribute('aria-labelledby'));
-  for (const a of all('a'))
-    if (!document.getElementById(a.hash.slice(1))) faults.push('leads nowhere: ' + a);
-  for (const b of all('th button, summary, a, legend, th'))
-    if (!b.textContent.trim()) faults.push('no name: ' + b.outerHTML);
-  for (const s of all('svg'))
-    if (s.getAttribute('role') !== 'img' || !s.getAttribute('aria-label'))
-      faults.push('picture without words');
-  for (const t of all('thead th'))
-    if (t.scope !== 'col') faults.push('header without scope');
-  return faults;
-}"""
 
 
 def test_the_page_has_the_structure_that_assistive_programs_need(opened, full_address):

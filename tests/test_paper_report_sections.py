@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from report_rows import make_rows
+from report_rows import graded, make_rows
 
 from spanforest.diagnostics import Couplings
 from spanforest.metrics import MEASURES
@@ -17,11 +17,23 @@ def section_of(rows):
     return protocol_section(run)
 
 
-def test_every_measure_has_scores_curves_and_ranks():
+def test_every_measure_has_a_verdict_scores_curves_and_ranks():
     section = section_of(make_rows())
     assert len(section.scores) == len(section.curves) == len(MEASURES)
-    assert all(ranking.picture and not ranking.problem for ranking in section.ranks)
+    assert len(section.verdicts) == len(section.ranks) == len(MEASURES)
+    assert all(ranking.block and not ranking.problem for ranking in section.ranks)
     assert section.title == "The paper's protocol"
+
+
+def test_a_diagram_is_drawn_where_the_tests_tell_methods_apart():
+    pytest.importorskip("scikit_posthocs")
+    datasets = [f"set {k}" for k in range(6)]
+    for rows, has_picture in (
+        (graded(make_rows(datasets)), True),
+        (make_rows(datasets[:2]), False),
+    ):
+        ranks = section_of(rows).ranks
+        assert [bool(ranking.picture) for ranking in ranks] == [has_picture] * 3
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ from spanforest import (
 )
 from spanforest.aggregation import AGGREGATIONS
 from spanforest.graphs import LabelGraph, random_pairing
-from spanforest.kernels import ForestKernel, tanimoto_kernel
+from spanforest.kernels import ForestKernel, SumKernel, tanimoto_kernel
 from spanforest.paper.baselines import (
     AdaBoostMHClassifier,
     BaggedSVMClassifier,
@@ -104,6 +104,13 @@ CASES = {
     "precomputed": Case(ensemble(kernel="precomputed"), X @ X.T, Y, X_new @ X.T),
     "sparse linear": Case(ensemble(), SPARSE[0], Y, SPARSE[1]),
     "forest": Case(ensemble(kernel=ForestKernel(5)), X, Y, X_new),
+    "several kernels": Case(
+        ensemble(kernel=["rbf", ForestKernel(5), "linear"]), X, Y, X_new
+    ),
+    "sum of kernels": Case(
+        ensemble(kernel=[SumKernel(["rbf", ForestKernel(5)], [2, 1]), "linear"]),
+        *(X, Y, X_new),
+    ),
     "sparse forest": Case(ensemble(kernel="forest"), SPARSE[0], Y, SPARSE[1]),
     "forest with categories": Case(
         ensemble(kernel=ForestKernel(5, categories=[1])),

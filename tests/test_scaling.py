@@ -80,13 +80,13 @@ def test_the_weights_of_a_linear_kernel_belong_to_features_as_users_have_them(sc
     clf = RandomGraphEnsembleClassifier(
         3, kernel="linear", scaling=scaling, max_iter=1000, random_state=0
     ).fit(shifted, Y)
-    scores = shifted @ clf.coef_ + clf.intercept_
+    scores = shifted @ clf.cell_coef_ + clf.cell_intercept_
     assert_allclose(clf._scores(clf._input.rows(shifted)), scores)
     # the same scores from scaled features and the weights that were learned for them
     if scaling is not None:
         given = clf._input.scaling
-        weights = clf.coef_ / given.factor[:, None]
-        intercept = clf.intercept_ + given.centre @ clf.coef_
+        weights = clf.cell_coef_ / given.factor[:, None]
+        intercept = clf.cell_intercept_ + given.centre @ clf.cell_coef_
         assert_allclose(given.apply(shifted) @ weights + intercept, scores)
 
 
@@ -182,7 +182,7 @@ def test_auto_takes_a_gaussian_kernel_for_tables_and_a_linear_one_for_words():
     clf = RandomGraphEnsembleClassifier(2, random_state=0)
     assert clf.fit(X, Y).kernel_ == clf.estimators_[0].kernel_ == "rbf"
     assert clf.fit(WORDS, Y).kernel_ == "linear"
-    assert clf.coef_.shape[0] == WORDS.shape[1]
+    assert clf.cell_coef_.shape[0] == WORDS.shape[1]
     assert not hasattr(clf, "dual_coef_")
 
 

@@ -275,7 +275,7 @@ def test_a_dict_is_a_list_with_the_same_dict_for_every_label(classifier):
     weights = {"yes": 3.0}
     one = clone(classifier).set_params(class_weight=weights).fit(X, WORDS)
     other = classifier.set_params(class_weight=[weights] * 4).fit(X, WORDS)
-    assert_array_equal(one.intercept_, other.intercept_)
+    assert_array_equal(one.cell_intercept_, other.cell_intercept_)
 
 
 @pytest.mark.parametrize("graph", ["random_tree", "independent"])
@@ -379,7 +379,7 @@ def test_folds_are_made_of_the_examples_that_count(cv):
     assert_array_equal(
         one.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"]
     )
-    assert_array_equal(one.intercept_, other.intercept_)
+    assert_array_equal(one.cell_intercept_, other.cell_intercept_)
 
 
 def test_a_fold_without_examples_that_count_is_refused():
@@ -396,14 +396,14 @@ def test_scores_and_grid_search_take_routed_weights(classifier):
         grid.fit(X, Y, sample_weight=np.maximum(COUNTS, 1))
     plain = clone(classifier).set_params(**grid.best_params_)
     plain.fit(X, Y, sample_weight=np.maximum(COUNTS, 1))
-    assert_array_equal(grid.best_estimator_.intercept_, plain.intercept_)
+    assert_array_equal(grid.best_estimator_.cell_intercept_, plain.cell_intercept_)
 
 
 def test_lists_series_and_single_precision_are_weights_too(classifier):
     plain = clone(classifier).fit(X, Y, sample_weight=COUNTS)
     for form in (COUNTS.tolist(), pd.Series(COUNTS), COUNTS.astype(np.float32)):
         again = clone(classifier).fit(X, Y, sample_weight=form)
-        assert_array_equal(again.intercept_, plain.intercept_)
+        assert_array_equal(again.cell_intercept_, plain.cell_intercept_)
 
 
 @pytest.mark.parametrize("weights", ["balanced", {1: 2.5}, [{1: 2}, {}, {0: 0.5}, {}]])
@@ -413,7 +413,9 @@ def test_models_with_weights_can_be_saved(classifier, weights, tmp_path):
     again = load(tmp_path / "model.spanforest")
     assert again.class_weight == weights
     assert_array_equal(again.predict(X_new), fitted.predict(X_new))
-    assert_array_equal(clone(again).fit(X, Y, COUNTS).intercept_, fitted.intercept_)
+    assert_array_equal(
+        clone(again).fit(X, Y, COUNTS).cell_intercept_, fitted.cell_intercept_
+    )
 
 
 def test_a_precomputed_model_with_weight_zero_can_be_saved(tmp_path):
@@ -429,7 +431,7 @@ def test_the_number_of_jobs_changes_no_weighted_model(kind):
     classifier = clone(MODELS[kind]).set_params(class_weight="balanced")
     alone = clone(classifier).fit(X, Y, sample_weight=COUNTS)
     threads = classifier.set_params(n_jobs=2).fit(X, Y, sample_weight=COUNTS)
-    assert_array_equal(alone.intercept_, threads.intercept_)
+    assert_array_equal(alone.cell_intercept_, threads.cell_intercept_)
 
 
 # --- refusals ------------------------------------------------------------------------

@@ -1,8 +1,11 @@
 """The built package installs without extras and does what the README promises."""
 
+import os
 import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -35,19 +38,31 @@ def dist(tmp_path_factory):
     return folder
 
 
+def oldest_versions():
+    """Return the lower bounds of the core's dependencies, as requirements for pip."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return [line.replace(">=", "==") for line in project["project"]["dependencies"]]
+
+
 @pytest.mark.slow
-def test_the_wheel_works_in_a_clean_environment_without_extras(dist, tmp_path):
+@pytest.mark.parametrize(
+    "versions", ["newest", pytest.param("oldest", marks=pytest.mark.network)]
+)
+def test_the_wheel_works_in_a_clean_environment_without_extras(
+    dist, tmp_path, versions
+):
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)
-    python = environment / "bin" / "python"
+    programs = environment / ("Scripts" if os.name == "nt" else "bin")
+    python = programs / "python"
     (wheel,) = dist.glob("*.whl")
-    run(python, "-m", "pip", "install", "--quiet", wheel)
+    exact = oldest_versions() if versions == "oldest" else []
+    run(python, "-m", "pip", "install", "--quiet", wheel, *exact)
 
     code, output = five_lines()
-    assert run(python, "-c", code, cwd=tmp_path) == output
+    assert run(python, "-W", "error", "-c", code, cwd=tmp_path) == output
 
-    command = environment / "bin" / "spanforest"
-    done = subprocess.run([command], capture_output=True, text=True)
+    done = subprocess.run([programs / "spanforest"], capture_output=True, text=True)
     assert done.returncode == 1
     assert 'pip install "spanforest[cli]"' in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -59,8 +74,21 @@ def test_wheel_and_sdist_hold_the_package_and_its_licence(dist):
     names = set(zipfile.ZipFile(wheel).namelist())
     sources = (ROOT / "src").rglob("*.*")
     for path in sources:
-        if path.suffix in {".py", ".jinja", ".css", ".js"}:
+        if path.suffix in {".py", ".jinja", ".css", ".js", ".typed"}:
             assert path.relative_to(ROOT / "src").as_posix() in names
+    assert "spanforest/py.typed" in names  # without it, type checkers see no types
     assert any(name.endswith("LICENSE") for name in names)
     assert not any("test" in name.split("/")[0] for name in names)
-    assert len(list(dist.glob("*.tar.gz"))) == 1
+
+
+@pytest.mark.slow
+def test_the_sdist_holds_what_its_tests_read(dist):
+    (sdist,) = dist.glob("*.tar.gz")
+    with tarfile.open(sdist) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    for folder in ("src", "tests", "tools", "docs", "examples", "benchmarks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            name = path.relative_to(ROOT).as_posix()
+            assert name in names or re.search("_build|auto_examples", name)
+    assert {"Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"} <= names
+    assert not any(name.startswith("results/") for name in names)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spanforest._blas import single_blas_thread
 from spanforest._parallel import Workers
+from spanforest._several_inputs import of_member
 from spanforest._training import Settings, TrainingSet, scores_of, train_path
 from spanforest.calibration import Calibration, fit_calibration
 from spanforest.factors import FactorGraph
@@ -91,10 +92,11 @@ def margins_of_fold(
     inside, rows = data.fold(np.flatnonzero(~held_out), np.flatnonzero(held_out))
     seeds = seed.spawn(len(members.factors))
     scores = []
-    for factors, own in zip(members.factors, seeds, strict=True):
+    for t, (factors, own) in enumerate(zip(members.factors, seeds, strict=True)):
         rng = np.random.default_rng(own)
-        settings = members.settings
-        solution = next(train_path(inside, factors, rng, settings, [settings.C]))
+        settings, data_t = members.settings, inside.of_member(t)
+        solution = next(train_path(data_t, factors, rng, settings, [settings.C]))
         with single_blas_thread():
-            scores.append(scores_of(rows, solution.weights, solution.intercept))
+            member_rows = of_member(rows, t)
+            scores.append(scores_of(member_rows, solution.weights, solution.intercept))
     return members.margins(members.factors, scores)

@@ -78,6 +78,43 @@ class CategoryColumns:
                 matrix[:, j] = _floats(column, _name(X, j))
         return matrix
 
+    def indicators(self, X: Any) -> NDArray[np.float64]:
+        """Return X with a column of 0 and 1 for each category in place of the category.
+
+        An unknown or missing category is 0 everywhere.
+
+        Examples
+        --------
+        >>> known = CategoryColumns.of([["red", 1], ["blue", 2]], columns=[0])
+        >>> known.indicators([["blue", 5], ["green", 6]])
+        array([[1., 0., 5.],
+               [0., 0., 6.]])
+        """
+        numbers = self.numbers(X)
+        columns = [
+            numbers[:, [j]] == np.arange(len(self.categories[j]))
+            if j in self.categories
+            else numbers[:, [j]]
+            for j in range(numbers.shape[1])
+        ]
+        return np.hstack(columns, dtype=np.float64)
+
+    def summed(self, parts: NDArray[np.float64], n_features: int) -> Any:
+        """Return a row per feature of X, given a row per indicator or per number.
+
+        Examples
+        --------
+        >>> known = CategoryColumns.of([["red", 1], ["blue", 2]], columns=[0])
+        >>> known.summed(np.array([[1.0], [2.0], [5.0]]), n_features=2).tolist()
+        [[3.0], [5.0]]
+        """
+        if len(parts) == n_features:
+            return parts
+        sizes = [len(self.categories.get(j, [j])) for j in range(n_features)]
+        total = np.zeros((n_features, *parts.shape[1:]))
+        np.add.at(total, np.repeat(np.arange(n_features), sizes), parts)
+        return total
+
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape") and not sparse.issparse(X)

@@ -6,7 +6,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from spanforest._input_kinds import input_for, kind_of_input
+from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
+from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
+from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._parameters import check_count, check_number, check_option
 from spanforest._scaling import kernel_for
@@ -45,47 +46,18 @@ DECODERS: dict[str, Decoder] = {
 }
 # attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
-    *("coef_", "dual_coef_", "X_fit_", "calibration_", "_calibrated_aggregation"),
+    *("cell_coef_", "dual_coef_", "_stacked_weights", "X_fit_"),
+    *("calibration_", "_calibrated_aggregation", "_fit_digest"),
 )
 # attributes that describe the training data: members have those of their ensemble
 DATA_ATTRIBUTES = (
     "_coding",
-    "_input",
     "has_node_factors_",
     "classes_",
     "label_names_",
     "n_features_in_",
     "feature_names_in_",
-    "X_fit_",
-    "gamma_",
-    "kernel_",
 )
-
-
-class _NeedsProbability:
-    """A method that exists with ``probability=True`` only.
-
-    It is scikit-learn's ``available_if`` with a message that says what to do.
-    """
-
-    def __init__(self, method: Callable[..., Any]):
-        self.__doc__ = method.__doc__
-        self.method = method
-
-    def __get__(self, model: Any, owner: Any = None) -> Any:
-        if model is None:
-            return self.method
-        if not model.probability:
-            raise AttributeError(
-                f"{type(model).__name__} has no {self.method.__name__} with "
-                "probability=False. Set probability=True and call 'fit' again."
-            )
-        return MethodType(self.method, model)
-
-
-def needs_probability(method: Callable[..., Any]) -> Any:
-    """Make a method available with ``probability=True`` only."""
-    return _NeedsProbability(method)
 
 
 def is_auto(kernel: Any) -> bool:
@@ -99,7 +71,9 @@ def _limits(seconds: float | None) -> Limits:
     return Limits(n_edges=sys.maxsize, seconds=check_number("seconds", seconds))
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
+class GraphClassifier(
+    LabelWeightsMixin, LabelPredictionsMixin, ClassifierMixin, BaseEstimator, ABC
+):
     """Base of the classifiers: reads data, computes scores, returns labels.
 
     A subclass trains in `fit`, and sets `_factors`: the factor graph that it decodes
@@ -113,10 +87,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        kind = kind_of_input(self.kernel)
-        tags.input_tags.sparse = not kind.is_pairwise
-        tags.input_tags.pairwise = kind.is_pairwise
-        tags.input_tags.allow_nan = kind.accepts_nan
+        kinds = kinds_of_inputs(self.kernel)
+        is_pairwise = any(kind.is_pairwise for kind in kinds)
+        tags.input_tags.sparse = not is_pairwise
+        tags.input_tags.pairwise = is_pairwise
+        tags.input_tags.allow_nan = all(kind.accepts_nan for kind in kinds)
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
@@ -130,7 +105,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         super().__setstate__(
             {name: value for name, value in state.items() if name != "_factors"}
         )
-        if "coef_" in state or "dual_coef_" in state:
+        if "cell_intercept_" in state:
             self._factors = self._build_factors()
 
     @abstractmethod
@@ -188,6 +163,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         return y[wanted] if hasattr(y, "iloc") else y.select(wanted)
 
     @property
+    def _random_state(self) -> Any:
+        """What the randomness of a fit comes from."""
+        return self.random_state
+
+    @property
     def _kernel_spec(self) -> KernelSpec:
         # until `_begin_fit` has seen the examples, "auto" may need what "rbf" needs
         kernel = "rbf" if is_auto(self.kernel) else self.kernel
@@ -217,14 +197,17 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Check X; features come out dense, or as CSR without duplicate entries."""
         if reset:
             # new examples go to this input, whatever set_params does until then
-            resources = Resources(self.random_state, getattr(self, "n_jobs", None))
-            spec, normalize = self._kernel_spec, self.normalize_kernel
-            self._input = input_for(spec, normalize, resources)
+            resources = Resources(self._random_state, getattr(self, "n_jobs", None))
+            self._input = self._new_input(resources)
         X = self._validated(X, reset=reset)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         return X
+
+    def _new_input(self, resources: Resources) -> Input:
+        """Return the input of the kernel, not yet fitted."""
+        return input_for(self._kernel_spec, self.normalize_kernel, resources)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """Return X as scikit-learn's checks return it, numbers for categories."""
@@ -243,8 +226,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         except ValueError as error:
             if accepts_nan or "contains NaN" not in str(error):
                 raise
+            inside = self._input.singles
+            kernels = [given.spec.name for given in inside if not given.accepts_nan]
             raise ValueError(
-                f"Input X contains NaN, and the kernel {self.kernel!r} needs a number "
+                f"Input X contains NaN, and the kernel {kernels[0]!r} needs a number "
                 'for every feature. Choose kernel="forest", which accepts NaN, or fill '
                 "the gaps first, for example with sklearn.impute.SimpleImputer."
             ) from None
@@ -269,15 +254,22 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             X = self._input.select(X, rows)
         if is_auto(self.kernel):
             spec = replace(self._kernel_spec, name=kernel_for(X))
+            columns = self._input.columns
             self._input = input_for(spec, self.normalize_kernel)
+            self._input.columns = columns
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
         self._input.learn_scaling(self.scaling, X, weights[0])
         basis = self._input.fit(X, Y, weights[0])
-        for name, value in self._input.attributes.items():
-            setattr(self, name, value)
+        self._use_input(self._input)
         return TrainingSet(basis, Y, self.label_names_, *weights)
+
+    def _use_input(self, given: Input) -> None:
+        """Take a fitted input, and show users what it learned."""
+        self._input = given
+        for name, value in given.attributes.items():
+            setattr(self, name, value)
 
     def _read_new_examples(self, X: Any) -> Any:
         if self._input.is_pairwise and np.ndim(X) == 2:
@@ -301,7 +293,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _scores(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of examples, given the rows that weights multiply."""
         with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
-            scores = scores_of(rows, self._weights, self.intercept_)
+            scores = scores_of(rows, self._weights, self.cell_intercept_)
         if not np.isfinite(scores).all():
             raise ValueError(
                 "some scores overflow: X has values far outside those of training. "
@@ -314,7 +306,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     ) -> NDArray[Any]:
         """Return the labels of the codes that `choose` returns for rows."""
         codes = [choose(rows) for rows in self._row_chunks(X)]
-        return self._coding.to_labels(np.concatenate(codes))
+        return self._coding.to_output(np.concatenate(codes))
 
     def _predict_by(self, X: Any, decoder: Decoder) -> NDArray[Any]:
         """Return the labels that a decoder chooses by their scores."""
@@ -465,7 +457,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (n_samples, n_labels), or (n_samples,)
-            Labels, of the form and type of `y`.
+            Labels, of the form and type of `y`; a CSR array if `y` was sparse.
 
         Examples
         --------
@@ -479,7 +471,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_option("measure", measure, ("hamming", "f1"))
         P = self._probabilities(X)
         if measure == "hamming":
-            return self._coding.to_labels(hamming_decisions(P))
+            return self._coding.to_output(hamming_decisions(P))
         n_values = self._coding.n_values
         if n_values.max() > 2:
             j = int(n_values.argmax())
@@ -488,7 +480,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"{j} has {n_values[j]}. Use measure='hamming'."
             )
         codes = expected_f1_decisions(self._probability_on(P))
-        return self._coding.to_labels(np.minimum(codes, n_values - 1))
+        return self._coding.to_output(np.minimum(codes, n_values - 1))
 
     def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:
         """Return the probability of each value of each label."""

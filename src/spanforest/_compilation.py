@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from numba.core import event
 
-__all__ = ["clock", "quietly", "watch_compilation"]
+__all__ = ["clock", "clock_stopped", "quietly", "watch_compilation"]
 
 NOTE = (
     "spanforest compiles its routines for this kind of input: some seconds, once per "
@@ -38,10 +38,8 @@ class _Listener(event.Listener):
         """Note when a compilation begins; tell the user about the first one."""
         if not _is_ours(event):
             return
+        self.stop_clock()
         with self._lock:
-            self._n_open += 1
-            if self._n_open == 1:
-                self._start = time.perf_counter()
             is_first, self.is_told = not self.is_told, True
         # a process of a pool is silent: its siblings compile the same routines
         if is_first and multiprocessing.current_process().name == "MainProcess":
@@ -49,8 +47,18 @@ class _Listener(event.Listener):
 
     def on_end(self, event: event.Event) -> None:
         """Add the time of the outermost compilation, also if it failed."""
-        if not _is_ours(event):
-            return
+        if _is_ours(event):
+            self.start_clock()
+
+    def stop_clock(self) -> None:
+        """Stop the clock when a compilation begins."""
+        with self._lock:
+            self._n_open += 1
+            if self._n_open == 1:
+                self._start = time.perf_counter()
+
+    def start_clock(self) -> None:
+        """Start the clock again when the outermost compilation ends."""
         with self._lock:
             self._n_open -= 1
             if self._n_open == 0:
@@ -87,6 +95,22 @@ def clock() -> float:
     True
     """
     return _listener.clock()
+
+
+@contextmanager
+def clock_stopped() -> Iterator[None]:
+    """Stop the clock inside of this block, which compiles unknown to listeners.
+
+    Examples
+    --------
+    >>> with clock_stopped():
+    ...     pass  # compile
+    """
+    _listener.stop_clock()
+    try:
+        yield
+    finally:
+        _listener.start_clock()
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from spanforest import _compiled
 from spanforest._category_columns import CategoryColumns
+from spanforest._feature_parts import forest_parts
 from spanforest._inputs import Basis, Indices, Input, KernelMatrix
 from spanforest._parameters import seed_sequence
 from spanforest.factors import Coordinates
@@ -56,8 +57,7 @@ class LeafForm(SparseForm):
         """Visit examples in this order, one at a time."""
         before = self.dual_coef.copy()
         self._sum_over_leaves()
-        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
-        state = self._state(hinge, scale)
+        rows, state = self.rows, self._state(hinge, scale)
         _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, mixtures)
         self.weights += scale * (self.dual_coef - before)
 
@@ -90,6 +90,10 @@ class Leaves(NamedTuple):
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> LeafForm:
         """Return the solver's form of these examples."""
         return LeafForm(self.Z, coordinates, fit_intercept)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the kernel matrix, for a sum with other kernels."""
+        return (self.Z @ self.Z.T).toarray()
 
     def in_single_precision(self) -> Leaves:
         """Return the leaves as they are."""
@@ -158,6 +162,10 @@ class ForestBasis(NamedTuple):
     compared: Any = None  # KernelMatrix or Leaves
     is_single: bool = False
 
+    def matrix(self) -> NDArray[np.floating]:
+        """Return the kernel matrix."""
+        return self.compared.matrix()
+
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Any:
         """Return the solver's form of these examples."""
         return self.compared.form(coordinates, fit_intercept)
@@ -186,7 +194,7 @@ class ForestInput(Input):
     """Features that are compared by a forest, which is fitted to the labels too."""
 
     accepts_nan = True
-    columns: CategoryColumns | None = None
+    has_indicators: bool = False  # beside kernels that need them in place of categories
     leaf_map: LeafMap
     members: Any
 
@@ -206,6 +214,8 @@ class ForestInput(Input):
         """Return the user's X with numbers in place of categories."""
         if self.columns is None:
             raise ValueError("X has no columns of categories.")
+        if self.has_indicators:
+            return self.columns.indicators(X)
         return self.columns.numbers(X)
 
     def fit(
@@ -216,7 +226,9 @@ class ForestInput(Input):
         _check_columns(X)
         _check_no_kernel_matrix(X)
         root = seed_sequence(self._resources.random_state)
-        own = np.random.SeedSequence(root.entropy, spawn_key=(_SEED_KEY,))
+        place = self._resources.place
+        key = (_SEED_KEY, *place) if any(place) else (_SEED_KEY,)
+        own = np.random.SeedSequence(root.entropy, spawn_key=key)
         seed = int(own.generate_state(1, np.uint64)[0])
         n_jobs = self._resources.n_jobs
         basis = ForestBasis(X, Y, self.kernel, seed, n_jobs, sample_weight)
@@ -231,6 +243,14 @@ class ForestInput(Input):
     def rows(self, X: Any) -> Any:
         """Return the kernel values between new and training examples."""
         return GrownForest(self.leaf_map, self.members).rows(_for_trees(X))
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the parts of the features that trees split."""
+        row = _for_trees(X)
+        row = row.toarray()[0] if sparse.issparse(row) else row[0]
+        return forest_parts(self.leaf_map, self.members, row, weights)
 
 
 def leaf_features(members: sparse.csr_array, n_trees: int) -> sparse.csr_array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from spanforest._forest_input import ForestInput
@@ -12,11 +13,26 @@ from spanforest._inputs import (
     PrecomputedInput,
     Resources,
 )
-from spanforest.kernels import ForestKernel, KernelSpec
+from spanforest._several_inputs import SeveralInputs, SumInput
+from spanforest.kernels import ForestKernel, KernelSpec, SumKernel
+
+
+def kinds_of_inputs(kernel: Any) -> list[type[Input]]:
+    """Return the kinds of input of all kernels in lists and sums, or of a single one.
+
+    Examples
+    --------
+    >>> [kind.__name__ for kind in kinds_of_inputs(["rbf", SumKernel(["forest"])])]
+    ['KernelInput', 'ForestInput']
+    """
+    inside = kernel.kernels if isinstance(kernel, SumKernel) else kernel
+    if isinstance(inside, list | tuple):
+        return [kind for one in inside for kind in kinds_of_inputs(one)]
+    return [kind_of_input(kernel)]
 
 
 def kind_of_input(kernel: Any) -> type[Input]:
-    """Return the kind of input that goes with a kernel.
+    """Return the kind of input that goes with a single kernel.
 
     Examples
     --------
@@ -47,4 +63,37 @@ def input_for(
     >>> given.fit(np.array([[3.0, 4.0]]), np.zeros((1, 1), dtype=np.int32)).X.tolist()
     [[0.6, 0.8]]
     """
-    return kind_of_input(spec.name)(spec, normalize, resources or Resources())
+    resources = resources or Resources()
+    if isinstance(spec.name, SumKernel):
+        return _sum_input(spec, normalize, resources)
+    return kind_of_input(spec.name)(spec, normalize, resources)
+
+
+def several_inputs(
+    specs: Sequence[KernelSpec], normalize: bool, resources: Resources
+) -> SeveralInputs:
+    """Return the input of an ensemble whose members differ in kernel.
+
+    Examples
+    --------
+    >>> specs = [KernelSpec("rbf"), KernelSpec("linear")]
+    >>> given = several_inputs(specs, False, Resources())
+    >>> type(given.of_member(3)).__name__
+    'LinearInput'
+    """
+    return SeveralInputs(
+        [
+            input_for(spec, normalize, resources.at(number))
+            for number, spec in enumerate(specs)
+        ]
+    )
+
+
+def _sum_input(spec: KernelSpec, normalize: bool, resources: Resources) -> SumInput:
+    """Return the input of a sum, for which the linear kernel needs a matrix too."""
+    parts = []
+    for number, part in enumerate(spec.parts):
+        kind = kind_of_input(part.name)
+        kind = KernelInput if kind is LinearInput else kind
+        parts.append(kind(part, normalize, resources.at(number)))
+    return SumInput(spec, parts)

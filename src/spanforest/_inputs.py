@@ -8,6 +8,7 @@ into folds. Its `rows` turns new examples into what a model's weights are multip
 
 A kernel that is itself fitted to the examples and their labels is one more kind, in
 `_forest_input`: the basis that its `fit` returns fits the kernel again in every fold.
+Several kernels together are kinds of their own, in `_several_inputs`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._category_columns import CategoryColumns
+from spanforest._feature_parts import linear_parts
 from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
@@ -93,6 +96,10 @@ class KernelMatrix(NamedTuple):
     K: NDArray[np.floating]
     single: NDArray[np.float32] | None = None  # a copy of K, for products in training
 
+    def matrix(self) -> NDArray[np.floating]:
+        """Return the kernel matrix."""
+        return self.K
+
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
         return KernelForm(self.K, coordinates, fit_intercept, self.single)
@@ -133,16 +140,22 @@ class Resources(NamedTuple):
 
     random_state: Any = None
     n_jobs: int | None = None  # threads; they change no result
+    place: tuple[int, ...] = ()  # in lists and sums: each forest has seeds of its own
+
+    def at(self, number: int) -> Resources:
+        """Return the resources of one of several kernels."""
+        return self._replace(place=(*self.place, number))
 
 
 class Input(ABC):
     """A kind of input, with the kernel's parameters and what it learned in `fit`."""
 
     is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
-    accepts_nan: ClassVar[bool] = False
+    accepts_nan: bool = False
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
     rule: Rule | None = None  # of the scaling
     scaling: Scaling | None = None  # None: the features stay as they are
+    columns: CategoryColumns | None = None  # of categories, if X has any
 
     def __init__(
         self, spec: KernelSpec, normalize: bool, resources: Resources | None = None
@@ -209,9 +222,43 @@ class Input(ABC):
         """Turn weights learned on the basis into those that multiply `rows`."""
         return weights, intercept
 
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernels that the members of an ensemble take in turn."""
+        return 1
+
+    @property
+    def singles(self) -> list[Input]:
+        """The inputs of the single kernels inside; here itself."""
+        return [self]
+
+    def of_member(self, t: int) -> Input:
+        """Return the input of member t of an ensemble; here all share this one."""
+        return self
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the parts of features in ``rows(X) @ weights`` of one example.
+
+        The shape is (n_features, n_columns of weights). None if the kernel compares
+        whole examples, so that features have no parts of their own.
+        """
+        return None
+
 
 class _ScaledInput(Input):
-    """A kind of input whose features are scaled."""
+    """A kind of input whose features are scaled; categories become indicators."""
+
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories; `reset` learns them."""
+        if reset:
+            self.columns = CategoryColumns.of(X, None)
+        return self.columns is not None
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with indicators in place of categories."""
+        return X if self.columns is None else self.columns.indicators(X)
 
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None
@@ -240,7 +287,7 @@ class LinearInput(_ScaledInput):
     that are scaled first.
     """
 
-    weights_name = "coef_"
+    weights_name = "cell_coef_"
 
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
         """Check the features and scale them, to unit length if that is asked for."""
@@ -264,6 +311,16 @@ class LinearInput(_ScaledInput):
         if self.normalize or self.scaling is None:
             return weights, intercept
         return self.scaling.unscaled(weights, intercept)
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the parts of features, none where a feature has its centre."""
+        row = self.rows(X)
+        row = row.toarray()[0] if sparse.issparse(row) else row[0]
+        if self.scaling is None or self.normalize:
+            return linear_parts(row, 0.0, weights)
+        return linear_parts(row, self.scaling.centre, weights)
 
 
 class KernelInput(_ScaledInput):
@@ -309,11 +366,11 @@ class PrecomputedInput(Input):
     """A kernel matrix that is given in place of features."""
 
     is_pairwise = True
-    columns: Indices | None = None  # the training examples that count; None if all do
+    counted: Indices | None = None  # the training examples that count; None if all do
 
     def select(self, X: Any, rows: Indices) -> Any:
         """Return the kernel values of the training examples that count."""
-        self.columns = rows
+        self.counted = rows
         return X[np.ix_(rows, rows)]
 
     def fit(
@@ -335,7 +392,7 @@ class PrecomputedInput(Input):
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the kernel values with the training examples that count."""
         K = self.spec.matrix(X)
-        return K if self.columns is None else K[:, self.columns]
+        return K if self.counted is None else K[:, self.counted]
 
 
 def check_size(X: Any) -> None:

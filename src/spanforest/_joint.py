@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from spanforest._training import Draw, TrainingSet
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, consensus_graph
 
-__all__ = ["TRAININGS", "UnitedDraw", "check_aggregation"]
+__all__ = ["TRAININGS", "UnitedDraw", "check_aggregation", "check_joint"]
 
 TRAININGS = ("separate", "joint")
 
@@ -43,4 +43,20 @@ def check_aggregation(aggregation: str) -> None:
             f"aggregation={aggregation!r} needs members that were trained apart; with "
             'training="joint" there is one model for all graphs. Set '
             'aggregation="mam", or fit with training="separate".'
+        )
+
+
+def check_joint(ensemble: Any) -> None:
+    """Refuse parameters that need members which are trained apart."""
+    check_aggregation(ensemble.aggregation)
+    if isinstance(ensemble.kernel, list | tuple):
+        raise ValueError(
+            'a list of kernels has one per member, and with training="joint" there is '
+            "one model for all graphs. Pass a spanforest.kernels.SumKernel, or set "
+            'training="separate".'
+        )
+    if ensemble.warm_start:
+        raise ValueError(
+            'warm_start=True adds members, and with training="joint" there is one '
+            'model for all graphs. Set warm_start=False, or training="separate".'
         )

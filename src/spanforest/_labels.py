@@ -22,6 +22,7 @@ class LabelCoding:
     names: NDArray[Any] | None  # names of the columns, if they have names
     is_vector: bool  # whether Y was 1-D
     dtype: np.dtype[Any]  # type of predictions
+    is_sparse: bool = False  # whether Y was a sparse matrix
 
     @property
     def n_values(self) -> NDArray[np.intp]:
@@ -62,11 +63,16 @@ class LabelCoding:
         ]
 
     def to_labels(self, codes: NDArray[np.integer]) -> NDArray[Any]:
-        """Return the labels of codes (n, n_labels), in the form of the user's Y."""
+        """Return the labels of codes (n, n_labels), dense; 1-D if the user's Y was."""
         labels = np.empty(codes.shape, dtype=self.dtype)
         for j, values in enumerate(self.classes):
             labels[:, j] = values[codes[:, j]]
         return labels[:, 0] if self.is_vector else labels
+
+    def to_output(self, codes: NDArray[np.integer]) -> Any:
+        """Return the labels of codes; a CSR array if the user's Y was sparse."""
+        labels = self.to_labels(codes)
+        return sparse.csr_array(labels) if self.is_sparse else labels
 
     def restricted_to(
         self, codes: NDArray[np.int32]
@@ -151,7 +157,7 @@ def read_labels(
         classes.append(values)
         codes.append(numbers)
     dtype = _common_type(classes)
-    coding = LabelCoding(classes, names, is_vector, dtype)
+    coding = LabelCoding(classes, names, is_vector, dtype, bool(sparse.issparse(Y)))
     return np.column_stack(codes), coding
 
 
@@ -210,7 +216,9 @@ def column_names(Y: Any) -> list[Any] | None:
 
 def series_name(Y: Any) -> NDArray[Any] | None:
     """Return the name of a Series as an array of one label name, None without one."""
-    if not hasattr(Y, "iloc") or getattr(Y, "name", None) is None:
+    is_series = hasattr(Y, "iloc") or hasattr(Y, "to_frame")  # of pandas, or of polars
+    # polars has the name "" for a Series without a name
+    if not is_series or getattr(Y, "name", None) is None or str(Y.name) == "":
         return None
     names = np.empty(1, dtype=object)
     names[0] = Y.name

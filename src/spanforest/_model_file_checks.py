@@ -42,11 +42,13 @@ _TRUSTED_NAMES = {
     "spanforest._labels": "LabelCoding",
     "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
     "spanforest._forest_input": "ForestInput",
+    "spanforest._several_inputs": "SeveralInputs SumInput",
     "spanforest._category_columns": "CategoryColumns",
     "spanforest.kernels._forest": "ForestKernel LeafMap",
+    "spanforest.kernels._sum": "SumKernel",
     "spanforest._scaling": "Rule Scaling",
     "spanforest.kernels._registry": "KernelSpec",
-    "spanforest.model_selection": "LabelCardinalityKFold",
+    "spanforest.model_selection": "IterativeLabelKFold LabelCardinalityKFold",
     "spanforest.metrics": "microlabel_accuracy microlabel_f1 multilabel_accuracy",
     "sklearn.model_selection._split": (
         "KFold GroupKFold StratifiedKFold RepeatedKFold ShuffleSplit "
@@ -177,7 +179,7 @@ def _check_classifier(model: GraphClassifier) -> None:
         if not fits or member.graph_.n_labels != len(n_values) or min(n_values) < 1:
             raise ValueError("its graph and its labels do not fit together")
     n_cells, n_columns = model._factors.n_cells, model._weights.shape[1]
-    if n_columns != n_cells or model.intercept_.shape != (n_cells,):
+    if n_columns != n_cells or model.cell_intercept_.shape != (n_cells,):
         raise ValueError("its weights and its graph do not fit together")
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._inputs import Basis
+from spanforest._several_inputs import of_member
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
 from spanforest.solver import Problem, Solution, Watch, solve_path
@@ -28,6 +29,10 @@ class TrainingSet(NamedTuple):
     def prepared(self, tol: float) -> TrainingSet:
         """Add what makes training to this tolerance faster."""
         return self._replace(basis=self.basis.prepared(tol))
+
+    def of_member(self, t: int) -> TrainingSet:
+        """Return what member t learns from: of several kernels, its own."""
+        return self._replace(basis=of_member(self.basis, t))
 
     def fold(
         self, train: NDArray[np.intp], test: NDArray[np.intp]

@@ -1,9 +1,21 @@
 """Wording of messages and tables: numbers with nouns, lists, names of labels."""
 
+import re
 from collections.abc import Sequence
 
-__all__ = ["count", "listed", "numbered_labels", "one_line", "quoted"]
+__all__ = [
+    "INVISIBLE",
+    "count",
+    "listed",
+    "numbered_labels",
+    "one_line",
+    "quoted",
+    "visible",
+]
 
+# control characters, which a terminal obeys, and those that reverse the text; names of
+# labels, columns and files may contain them
+INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _MOST_LISTED = 5
 _MOST_CHARACTERS = 60
 
@@ -69,3 +81,14 @@ def quoted(text: object) -> str:
         return f"{text[:_MOST_CHARACTERS]!r}..."
     shown = repr(text)
     return shown if isinstance(text, str) else shown[:_MOST_CHARACTERS]
+
+
+def visible(text: str) -> str:
+    r"""Return one line of text in which control characters are escaped.
+
+    Examples
+    --------
+    >>> print(visible("\x1b[31mred\nline"))
+    \x1b[31mred\nline
+    """
+    return INVISIBLE.sub(lambda match: repr(match[0])[1:-1], text)

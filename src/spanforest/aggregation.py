@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import FactorGraph, average_scores, consensus_factors
-from spanforest.inference import decode, label_margins
+from spanforest.inference import SLACK, decode, label_margins, rounding_slack
 
 __all__ = [
     "AGGREGATIONS",
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 AGGREGATIONS = ("mve", "amm", "mam")
+MARGIN_SLACK = 8.0  # rounding errors of two margins, in units of N u T (see inference)
 
 
 class Ballot(NamedTuple):
@@ -35,22 +36,23 @@ class Ballot(NamedTuple):
     votes: list[NDArray[np.float64]]  # how many members predict each value
     margins: list[NDArray[np.float64]]  # sum of the members' margins (see inference)
     n_members: int
+    slack: NDArray[np.float64]  # (n,) bound on the error of a difference of margins
 
     def choose(self, aggregation: str) -> NDArray[np.intp]:
         """Return the codes that win: by votes (MVE) or by margins (AMM).
 
         Each breaks the ties of the other; what is left goes to the lower value.
+        Margins tie if they differ by no more than `slack`: rounding may do that.
         """
-        largest = np.max(
-            [np.abs(of_label).max(axis=1) for of_label in self.margins], axis=0
-        )
-        noise = 1e-10 * largest[:, None]  # differences of sums are not exact
         codes = []
         for votes, margins in zip(self.votes, self.margins, strict=True):
-            by_votes = votes == votes.max(axis=1, keepdims=True), margins
-            by_margins = margins >= margins.max(axis=1, keepdims=True) - noise, votes
-            tied, second = {"mve": by_votes, "amm": by_margins}[aggregation]
-            codes.append(np.where(tied, second, -np.inf).argmax(axis=1))
+            by_votes, by_margins = (votes, 0.0), (margins, self.slack[:, None])
+            order = {"mve": (by_votes, by_margins), "amm": (by_margins, by_votes)}
+            is_open = np.ones(votes.shape, dtype=bool)
+            for values, noise in order[aggregation]:
+                values = np.where(is_open, values, -np.inf)
+                is_open &= values >= values.max(axis=1, keepdims=True) - noise
+            codes.append(is_open.argmax(axis=1))
         return np.column_stack(codes)
 
     def strengths(self, aggregation: str) -> list[NDArray[np.float64]]:
@@ -128,6 +130,8 @@ def count_ballots(
     """
     votes: list[Any] = [0.0] * members[0].n_labels
     margins: list[Any] = [0.0] * members[0].n_labels
+    slack: Any = 0.0
+    added: Any = 0.0  # u T, summed over the members so far
     for t, (factors, member_scores) in enumerate(zip(members, scores, strict=True)):
         # without search, which costs too much per member: on a graph with cycles a
         # vote may differ from the member's own `predict`
@@ -136,7 +140,11 @@ def count_ballots(
             chosen = decoding.labels[:, j, None] == np.arange(margin.shape[1])
             votes[j] = votes[j] + chosen
             margins[j] = margins[j] + margin
-        yield Ballot(list(votes), list(margins), t + 1)
+        n_additions = 2 * factors.n_labels + factors.graph.n_edges
+        one = rounding_slack(factors, member_scores) / (SLACK * n_additions)
+        added = added + one
+        slack = slack + MARGIN_SLACK * n_additions * one + 4.0 * added
+        yield Ballot(list(votes), list(margins), t + 1, slack)
 
 
 def average_margins(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,9 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
-from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation
+from spanforest._estimator_docs import documented
+from spanforest._input_kinds import several_inputs
+from spanforest._inputs import Input, Resources
+from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation, check_joint
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
+from spanforest._several_inputs import of_member
 from spanforest._training import (
     Draw,
     Model,
@@ -22,6 +27,7 @@ from spanforest._training import (
     train_member,
     warn_not_converged,
 )
+from spanforest._warm_start import fingerprint, members_to_keep
 from spanforest.aggregation import (
     AGGREGATIONS,
     Ballot,
@@ -36,11 +42,14 @@ from spanforest.factors import (
     consensus_factors,
     running_sums,
 )
+from spanforest.kernels._registry import kernel_specs
+from spanforest.kernels._sum import check_kernels
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["RandomGraphEnsembleClassifier"]
 
 
+@documented
 class RandomGraphEnsembleClassifier(GraphClassifier):
     """Ensemble of MMCRF classifiers, each on a random output graph.
 
@@ -59,39 +68,23 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     Parameters
     ----------
-    n_estimators : int, default=30
-        Number of members, T. Member t depends on neither T nor `n_jobs`, so a larger
-        ensemble contains the smaller ones.
-    aggregation : {"mve", "amm", "mam"}, default="mam"
-        How members are combined unless `predict` is told otherwise.
-    training : {"separate", "joint"}, default="separate"
-        ``"separate"`` trains a model for every graph. ``"joint"`` unites the graphs and
-        trains one model on the union, which predicts by MAM. A few graphs then
-        suffice: see the user guide.
-    graph : str, graph, list of graphs or callable, default="random_tree"
-        As in `MMCRFClassifier`, drawn anew for every member; or a list with one graph
-        per member. A fixed graph, and "chow_liu", make all members nearly the same.
-    kernel, gamma, degree, coef0, kernel_params, normalize_kernel, scaling, C, loss, \
-    fit_intercept, max_iter
-        As in `MMCRFClassifier`. The kernel matrix is computed once for all members, and
-        so is the forest of a forest kernel.
-    tol : float, default=0.05
-        As in `MMCRFClassifier`; a smaller gap of the members changes few predictions.
-    missing_label : number or str, optional
-        A value in `y` that means "not observed", such as -1. NaN, None and the masked
-        entries of a masked array always mean so.
-    class_weight : None, "balanced", dict or list of dict, optional
-        How much a label counts in training, by its true value: see `MMCRFClassifier`.
-    random_state : int, RandomState, Generator or None
-        Draws the graphs, the order of the examples, and the forest of a forest kernel.
-    verbose : int, default=0
-        Show progress if positive: a bar on a terminal if rich is installed, else plain
-        lines on stderr.
-    n_jobs : int, optional
-        Members trained at the same time, in threads unless joblib is told otherwise.
-    probability : bool, default=False
-        Also fit what `predict_proba` and `predict_for` need: the first ten members are
-        trained again on each of five folds. Nothing else changes.
+    graph : str, graph, list of graphs or callable
+        It is drawn anew for every member. A list has one graph per member. A fixed
+        graph, and "chow_liu", make all members nearly the same.
+    kernel : str, ForestKernel, SumKernel, callable or list of these
+        The kernel matrix is computed once for all members, and so is the forest of a
+        forest kernel. A list has several kernels, such as ``["rbf", "forest"]``, which
+        the members take in turn: member t has kernel ``kernel[t % len(kernel)]``.
+        "auto" and "precomputed" can only stand alone.
+    tol
+        A smaller gap of the members changes few predictions.
+    probability
+        The first ten members are trained again on each of five folds.
+    warm_start : bool
+        Keep the members of the last fit, which must have had ``warm_start=True`` too,
+        and train only those that `n_estimators` asks for in addition. The result is
+        that of a fit with more members. `X`, `y` and all parameters of the members must
+        be the same.
 
     Attributes
     ----------
@@ -101,22 +94,42 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         The graphs that were drawn, one per member.
     consensus_graph_ : LabelGraph
         The union of the graphs.
-    coef_ : ndarray of shape (n_features, n_consensus_cells)
-        Average weights on the consensus graph, with a linear kernel.
-    dual_coef_ : ndarray of shape (n_samples, n_consensus_cells)
-        Average dual variables on the consensus graph, with any other kernel.
-    intercept_ : ndarray of shape (n_consensus_cells,)
-        Average scores of the constant feature.
-    duality_gap_, dual_objective_, n_iter_ : ndarray of shape (n_estimators,)
-        As in `MMCRFClassifier`, one value per member: one with ``training="joint"``.
-    gap_history_, gap_seconds_ : list of ndarray
-        The same, one array per member.
+    cell_coef_
+        The cells are those of the consensus graph. The weights are averages over the
+        members.
+    dual_coef_
+        The average over the members, on the consensus graph.
+    cell_intercept_
+        The average over the members, on the consensus graph.
+    coef_
+    intercept_
+    dual_objective_ : ndarray of shape (n_estimators,)
+        Dual objective of every member at its solution; with ``training="joint"`` there
+        is one, here and below.
+    duality_gap_ : ndarray of shape (n_estimators,)
+        Primal minus dual objective of every member, computed exactly at the end (on a
+        graph with cycles, an upper bound on it).
+    gap_history_ : list of ndarray
+        The gap of every member after each pass: an estimate where it was far from
+        `tol`; the last entry is that of `duality_gap_`.
+    gap_seconds_ : list of ndarray
+        Seconds since training of the member began, at the same moments.
+    n_iter_ : ndarray of shape (n_estimators,)
+        Number of passes that every member made.
     calibration_ : Calibration
         What turns the average margins of all members into probabilities, with
         ``probability=True``.
-    classes_, label_names_, has_node_factors_, kernel_, X_fit_, gamma_, \
-    n_features_in_, feature_names_in_
-        As in `MMCRFClassifier`.
+    classes_
+    label_names_
+    has_node_factors_
+    kernel_
+        With a list of kernels, a list. Weights then stand on the members: `estimators_`
+        have `cell_coef_` or `dual_coef_`, and the ensemble has neither.
+    X_fit_
+    gamma_
+        With a list of kernels, a list with an entry per kernel.
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
@@ -163,6 +176,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         verbose=0,
         n_jobs=None,
         probability=False,
+        warm_start=False,
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
@@ -186,6 +200,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.probability = probability
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all members.
@@ -206,10 +221,26 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self
             The fitted ensemble.
         """
-        plan = self._plan()
-        models = self._learn(self._begin_fit(X, y, sample_weight), plan)
+        plan, digest = self._plan(), None
+        if self.warm_start:
+            params = self.get_params(deep=False) | {"random_state": self._random_state}
+            digest = fingerprint(params, X, y, sample_weight)
+        kept = members_to_keep(self, digest)
+        data = self._begin_fit(X, y, sample_weight)
+        models = self._learn(data, plan, kept)
+        self._fit_digest = digest
         warn_of_shortfall(models, plan.settings)
         return self
+
+    @property
+    def _random_state(self) -> Any:
+        """What the randomness of a fit comes from: a number that a warm start keeps."""
+        if not self.warm_start or isinstance(self.random_state, Integral):
+            return self.random_state
+        if "_drawn_seed" not in vars(self):
+            state = seed_sequence(self.random_state).generate_state(1)
+            self._drawn_seed = int(state[0])
+        return self._drawn_seed
 
     def _plan(self) -> Plan:
         """Check the parameters, and seed the members."""
@@ -217,22 +248,37 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         check_option("aggregation", self.aggregation, AGGREGATIONS)
         check_option("training", self.training, TRAININGS)
         graphs = member_graphs(self.graph, n_estimators)
-        root = seed_sequence(self.random_state)
+        check_member_kernels(self.kernel, n_estimators)
+        root = seed_sequence(self._random_state)
         seeds = root.spawn(n_estimators)
         (calibration_seed,) = root.spawn(1)
         draws: list[Any] = list(map(Draw, graphs, seeds))
         if self.training == "joint":
-            check_aggregation(self.aggregation)
+            check_joint(self)
             draws = [UnitedDraw(draws)]
         return Plan(self._settings(), draws, calibration_seed)
 
-    def _learn(self, data: TrainingSet, plan: Plan) -> list[Model]:
-        """Train all members, keep them, and calibrate if that is asked for."""
+    def _new_input(self, resources: Resources) -> Input:
+        """Return the input of the kernel, or of all kernels, not yet fitted."""
+        if not isinstance(self.kernel, list | tuple):
+            return super()._new_input(resources)
+        params = self.gamma, self.degree, self.coef0, self.kernel_params
+        specs = kernel_specs(self.kernel, *params)
+        return several_inputs(specs, self.normalize_kernel, resources)
+
+    def _learn(
+        self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
+    ) -> list[Model]:
+        """Train all members but the first, which are there, and calibrate if asked."""
         workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
-        calls = [(prepared, draw, plan.settings) for draw in plan.draws]
+        calls = [
+            (prepared.of_member(t), draw, plan.settings)
+            for t, draw in enumerate(plan.draws)
+        ][len(kept) :]
         models = workers.run(train_member, calls, "members")
-        self._store(models)
+        added = [self._member(t, one) for t, one in enumerate(models, start=len(kept))]
+        self._store([*kept, *added])
         if self.training == "joint":
             self.graphs_ = plan.draws[0].graphs(data)
         if self.probability:
@@ -246,35 +292,55 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             self.calibration_ = calibrate(data, members, seed, workers)
         return models
 
-    def _store(self, models: list[Model]) -> None:
+    def _store(self, members: list[MMCRFClassifier]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
-        self.estimators_ = [self._member(model) for model in models]
-        self.graphs_ = [model.factors.graph for model in models]
-        solutions = [model.solution for model in models]
-        self.duality_gap_ = np.array([solution.gap for solution in solutions])
-        self.dual_objective_ = np.array([s.dual_objective for s in solutions])
-        self.gap_history_ = [solution.gaps for solution in solutions]
-        self.gap_seconds_ = [solution.seconds for solution in solutions]
-        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
-        members = self._member_factors
+        for t, member in enumerate(members):
+            for name in DATA_ATTRIBUTES:
+                if hasattr(self, name):
+                    setattr(member, name, getattr(self, name))
+            member._use_input(self._input.of_member(t))
+        self.estimators_ = members
+        self.graphs_ = [member.graph_ for member in members]
+        self.duality_gap_ = np.array([member.duality_gap_ for member in members])
+        self.dual_objective_ = np.array([one.dual_objective_ for one in members])
+        self.gap_history_ = [member.gap_history_ for member in members]
+        self.gap_seconds_ = [member.gap_seconds_ for member in members]
+        self.n_iter_ = np.array([member.n_iter_ for member in members])
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
-        self._weights = average_scores(
-            self._factors, members, [member._weights for member in self.estimators_]
-        )
-        intercepts = [member.intercept_[None] for member in self.estimators_]
-        self.intercept_ = average_scores(self._factors, members, intercepts)[0]
+        self._weights = self._averaged_weights()
+        factors = self._member_factors
+        intercepts = [member.cell_intercept_[None] for member in members]
+        self.cell_intercept_ = average_scores(self._factors, factors, intercepts)[0]
 
-    def _member(self, model: Model) -> MMCRFClassifier:
-        """Return a member as an estimator that shares this one's training examples."""
-        params = self.get_params(deep=False)
-        for name in ("n_estimators", "aggregation", "training", "n_jobs"):
-            del params[name]
-        params["probability"] = False  # a member has no calibration of its own
-        member = MMCRFClassifier(**{**params, "graph": model.factors.graph})
-        for name in DATA_ATTRIBUTES:
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
+    def _averaged_weights(self) -> NDArray[np.float64]:
+        """Return the members' average weights, those of each kernel below the last.
+
+        A member has zeros where others have the weights of their kernels.
+        """
+        members, n_kernels = self._member_factors, self._input.n_kernels
+        weights = [member._weights for member in self.estimators_]
+        blocks = []
+        for number in range(n_kernels):
+            alike = slice(number, None, n_kernels)  # the members with this kernel
+            block = average_scores(self._factors, members[alike], weights[alike])
+            block *= len(members[alike]) / len(members)
+            blocks.append(block)
+        return blocks[0] if n_kernels == 1 else np.concatenate(blocks)
+
+    def _member(self, t: int, model: Model) -> MMCRFClassifier:
+        """Return member t as an estimator that shares this one's training examples."""
+        names = MMCRFClassifier._get_param_names()
+        member = MMCRFClassifier(**{name: getattr(self, name) for name in names})
+        # a member has no calibration of its own
+        member.set_params(graph=model.factors.graph, probability=False)
+        member._input = self._input.of_member(t)
+        if isinstance(self.kernel, list | tuple):
+            own = member._input.spec.kernel_params
+            member.set_params(
+                kernel=self.kernel[t % len(self.kernel)],
+                kernel_params=own or None,  # they are meant for callables
+            )
         member._store(model)
         return member
 
@@ -285,11 +351,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _member_factors(self) -> list[FactorGraph]:
         return [member._factors for member in self.estimators_]
 
+    def _member_scores(self, rows: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield the scores of each member, given the rows of the ensemble."""
+        for t, member in enumerate(self.estimators_):
+            yield member._scores(of_member(rows, t))
+
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
         if self._calibrated_aggregation == "mam":
             return self._margins(rows)
-        scores = (member._scores(rows) for member in self.estimators_)
-        return average_margins(self._member_factors, scores)
+        return average_margins(self._member_factors, self._member_scores(rows))
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"
@@ -309,7 +379,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_labels), or (n_samples,)
-            Labels, of the form and type of `y`.
+            Labels, of the form and type of `y`; a CSR array if `y` was sparse.
         """
         check_is_fitted(self)
         aggregation = self._find_aggregation(aggregation)
@@ -344,7 +414,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             codes = self._staged_mam(rows)
         else:
             codes = (ballot.choose(aggregation) for ballot in self._ballots(rows))
-        return map(self._coding.to_labels, codes)
+        return map(self._coding.to_output, codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.
@@ -381,8 +451,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _ballots(self, rows: Any) -> Iterator[Ballot]:
         """Yield the votes and margins of the first 1, 2, ... members."""
-        scores = (member._scores(rows) for member in self.estimators_)
-        return count_ballots(self._member_factors, scores)
+        return count_ballots(self._member_factors, self._member_scores(rows))
 
     def _ballot(self, rows: Any) -> Ballot:
         *_, ballot = self._ballots(rows)
@@ -391,7 +460,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _staged_mam(self, rows: Any) -> Iterator[NDArray[np.intp]]:
         """Yield the codes MAM predicts with the first 1, 2, ... members."""
         members, union = self._member_factors, self._factors
-        scores = (member._scores(rows) for member in self.estimators_)
+        scores = self._member_scores(rows)
         for t, total in enumerate(running_sums(union, members, scores), start=1):
             so_far = consensus_factors(members[:t])
             means = total[:, union.places_of(so_far)] / t
@@ -433,6 +502,19 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
             f"n_estimators={n_estimators}. Set n_estimators={len(graph)}."
         )
     return list(graph)
+
+
+def check_member_kernels(kernel: Any, n_estimators: int) -> None:
+    """Refuse a list that cannot be the kernels of this many members."""
+    if not isinstance(kernel, list | tuple):
+        return
+    check_kernels(kernel, "kernel")
+    if len(kernel) > n_estimators:
+        raise ValueError(
+            "every kernel needs a member; got "
+            f"{len(kernel)} kernels for n_estimators={n_estimators}. Set "
+            f"n_estimators={len(kernel)} or more."
+        )
 
 
 def _is_one_graph(graph: list | tuple) -> bool:

@@ -208,6 +208,9 @@ class FactorGraph:
         return FactorArrays(label, factor, branch, root, order, incident)
 
 
+CHUNK_SIZE = 1024  # rows whose tables are in memory at once
+
+
 class Coordinates(NamedTuple):
     """Where the independent numbers of a sum of differences U(y) - U(z) stand.
 
@@ -273,8 +276,11 @@ class Coordinates(NamedTuple):
 
     def squared_norm(self, values: ArrayLike) -> float:
         """Return the sum of the squares of all cells."""
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        return float(_compiled.squared_norm(self.layout, values))
+        values, total = np.asarray(values), 0.0
+        for start in range(0, len(values), CHUNK_SIZE):
+            cells = self.expand(values[start : start + CHUNK_SIZE])
+            total += float(np.vdot(cells, cells))
+        return total
 
 
 def consensus_factors(members: Sequence[FactorGraph]) -> FactorGraph:

@@ -199,9 +199,7 @@ def reachable_scores(
     return scores
 
 
-def rounding_slack(
-    factors: FactorGraph, scores: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def rounding_slack(factors: FactorGraph, scores: ArrayLike) -> NDArray[np.float64]:
     """Return by how much a labelling that is proven may miss the best score.
 
     This is 32 N u T. T is the sum over factors of the largest absolute score of a cell,
@@ -213,11 +211,11 @@ def rounding_slack(
     --------
     >>> from spanforest.graphs import LabelGraph
     >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
-    >>> float(rounding_slack(factors, np.array([[0.0, 1.0, 2.0, 3.0]]))[0] * 2**53)
+    >>> float(rounding_slack(factors, [[0.0, 1.0, 2.0, 3.0]])[0] * 2**53)
     480.0
     """
     n_additions = 2 * factors.n_labels + factors.graph.n_edges
-    largest = _largest_sums(factors, scores)[:, 2]
+    largest = _largest_sums(factors, _as_scores(factors, scores))[:, 2]
     with np.errstate(over="ignore", under="ignore"):
         rounded = 0.5 * np.finfo(np.float64).eps * largest
         # below the smallest normal number sums are exact, but not products
@@ -227,9 +225,16 @@ def rounding_slack(
 def _largest_sums(
     factors: FactorGraph, scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    sums = np.empty((len(scores), 3))
-    _compiled.largest_sums(scores, factors.arrays, sums)
-    return sums
+    """Return three sums over factors, for every row of scores.
+
+    They are the sums of m_f, |m_f| and M_f, with m_f the largest cell of factor f and
+    M_f its largest absolute value. A cell that is not a number makes all three so.
+    """
+    start = factors.arrays.factor["offset"]
+    top = np.maximum.reduceat(scores, start, axis=1)
+    largest = np.maximum(top, -np.minimum.reduceat(scores, start, axis=1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.stack([top.sum(1), np.abs(top).sum(1), largest.sum(1)], axis=1)
 
 
 def max_product(

@@ -1,8 +1,9 @@
-"""The paper's three measures of a multilabel prediction, as functions and as scorers.
+"""Measures of a multilabel prediction: the paper's three, and three of a ranking.
 
-A *microlabel* is one label of one example; a *multilabel* is all labels of one example
-together. Labels may be lists, arrays, data frames or sparse indicator matrices. True
-and predicted labels need not be of the same kind. A 1-D target is one label.
+The paper's three are also there as scorers. A *microlabel* is one label of one example;
+a *multilabel* is all labels of one example together. Labels may be lists, arrays, data
+frames or sparse indicator matrices. True and predicted labels need not be of the same
+kind. A 1-D target is one label.
 """
 
 from collections.abc import Callable
@@ -10,17 +11,22 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.stats import rankdata
 from sklearn.metrics import make_scorer
 
 __all__ = [
     "MEASURES",
+    "RANKING_MEASURES",
     "Measure",
+    "average_precision",
+    "coverage",
     "microlabel_accuracy",
     "microlabel_accuracy_scorer",
     "microlabel_f1",
     "microlabel_f1_scorer",
     "multilabel_accuracy",
     "multilabel_accuracy_scorer",
+    "ranking_loss",
 ]
 
 
@@ -132,6 +138,119 @@ def microlabel_f1(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     return float(2 * (weights @ (truth & prediction).sum(axis=1)) / n_positive)
 
 
+def coverage(Y_true: Any, strengths: Any, sample_weight: Any = None) -> float:
+    """Return how many labels of a ranking must be read to see all that are on.
+
+    The mean over the examples; one without labels that are on counts as 0. Of equal
+    strengths, those that are off come first.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        The true labels, each 0 or 1 (or False or True).
+    strengths : array-like of shape (n_samples, n_labels)
+        How strongly each label is predicted: probabilities, or values of a
+        `decision_function`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the examples.
+
+    Returns
+    -------
+    float
+        Between 0 and n_labels, lower for better rankings. The smallest possible value
+        is the mean number of labels that are on.
+
+    See Also
+    --------
+    sklearn.metrics.coverage_error : The same.
+
+    Examples
+    --------
+    >>> from spanforest.metrics import coverage
+    >>> coverage([[1, 0, 0], [0, 1, 1]], [[0.9, 0.5, 0.1], [0.8, 0.9, 0.7]])
+    2.0
+    """
+    truth, ranks, _ = _ranked(Y_true, strengths)
+    return float(np.average((ranks * truth).max(axis=1), weights=sample_weight))
+
+
+def ranking_loss(Y_true: Any, strengths: Any, sample_weight: Any = None) -> float:
+    """Return the share of pairs of labels that are in the wrong order.
+
+    A pair is a label that is on and one that is off. It is wrong if the one that is on
+    is not the stronger one. This is the mean over the examples; one without such pairs
+    counts as 0.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        The true labels, each 0 or 1 (or False or True).
+    strengths : array-like of shape (n_samples, n_labels)
+        How strongly each label is predicted: probabilities, or values of a
+        `decision_function`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the examples.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, lower for better rankings.
+
+    See Also
+    --------
+    sklearn.metrics.label_ranking_loss : The same.
+
+    Examples
+    --------
+    >>> from spanforest.metrics import ranking_loss
+    >>> ranking_loss([[1, 0, 0], [0, 1, 1]], [[0.9, 0.5, 0.1], [0.8, 0.9, 0.7]])
+    0.25
+    """
+    truth, ranks, among_on = _ranked(Y_true, strengths)
+    n_wrong = ((ranks - among_on) * truth).sum(axis=1)
+    n_on = truth.sum(axis=1)
+    n_pairs = n_on * (truth.shape[1] - n_on)
+    return float(np.average(n_wrong / np.maximum(n_pairs, 1), weights=sample_weight))
+
+
+def average_precision(Y_true: Any, strengths: Any, sample_weight: Any = None) -> float:
+    """Return the mean precision at the labels that are on.
+
+    For each label that is on: the share of labels that are on among those at least as
+    strong. The mean over these labels, and then over the examples. An example whose
+    labels are all on, or all off, counts as 1.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+        The true labels, each 0 or 1 (or False or True).
+    strengths : array-like of shape (n_samples, n_labels)
+        How strongly each label is predicted: probabilities, or values of a
+        `decision_function`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the examples.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, higher for better rankings.
+
+    See Also
+    --------
+    sklearn.metrics.label_ranking_average_precision_score : The same.
+
+    Examples
+    --------
+    >>> from spanforest.metrics import average_precision
+    >>> average_precision([[1, 0, 0], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.8, 0.4, 0.7]])
+    0.6666666666666666
+    """
+    truth, ranks, among_on = _ranked(Y_true, strengths)
+    n_on = truth.sum(axis=1)
+    mean = (among_on / ranks * truth).sum(axis=1) / np.maximum(n_on, 1)
+    return float(np.average(np.where(n_on > 0, mean, 1.0), weights=sample_weight))
+
+
 microlabel_accuracy_scorer = make_scorer(microlabel_accuracy)
 """`microlabel_accuracy` for the `scoring` parameter of scikit-learn's tools."""
 
@@ -160,6 +279,27 @@ MEASURES: dict[str, Measure] = {
     "microlabel_f1": Measure("Microlabel F1", microlabel_f1, "positives"),
 }
 """The paper's measures by name."""
+
+RANKING_MEASURES: dict[str, Callable[..., float]] = {
+    "average_precision": average_precision,
+    "ranking_loss": ranking_loss,
+    "coverage": coverage,
+}
+"""The measures of rankings by name: functions of true labels and strengths."""
+
+
+def _ranked(Y_true: Any, strengths: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which labels are on, their ranks, and their ranks among those on.
+
+    The rank of a label is the number of labels that are at least as strong.
+    """
+    truth, numbers = _aligned(Y_true, np.asarray(strengths, dtype=float))
+    if not np.isfinite(numbers).all():
+        raise ValueError("strengths must be finite numbers; got infinity or NaN.")
+    on = _positives(truth, "Y_true")
+    ranks = rankdata(-numbers, method="max", axis=1)
+    among_on = rankdata(np.where(on, -numbers, np.inf), method="max", axis=1)
+    return on, ranks, among_on
 
 
 def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -253,7 +393,7 @@ def _positives(Y: np.ndarray, name: str) -> np.ndarray:
     other = ~(positive | (Y == 0))
     if other.any():
         raise ValueError(
-            f"The F1 score needs binary labels, 0 and 1; {name} holds "
+            f"This measure needs binary labels, 0 and 1; {name} holds "
             f"{Y[other].flat[0]!r}. Encode the positive value as 1 and the other as 0, "
             "or use an accuracy, which takes labels of any values."
         )

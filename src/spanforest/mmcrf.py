@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._estimator_docs import documented
 from spanforest._parallel import Workers
 from spanforest._parameters import seed_sequence
 from spanforest._progress import watch_gap
@@ -20,6 +21,7 @@ from spanforest.factors import FactorGraph
 __all__ = ["MMCRFClassifier"]
 
 
+@documented
 class MMCRFClassifier(GraphClassifier):
     """Max-margin conditional random field on one output graph.
 
@@ -32,99 +34,24 @@ class MMCRFClassifier(GraphClassifier):
 
     Parameters
     ----------
-    graph : str, graph or callable, default="random_tree"
-        ``"random_tree"`` (maximum spanning tree of random weights, as in the paper),
-        ``"uniform_tree"``, ``"recursive_tree"``, ``"random_pairing"``,
-        ``"informed_tree"`` (random, preferring labels of high mutual information),
-        ``"chow_liu"`` (the tree of most mutual information between labels),
-        ``"independent"`` (no edges); or a list of label pairs, an adjacency matrix, a
-        networkx graph, a `spanforest.graphs.LabelGraph`; or a function of
-        ``(n_labels, rng)`` that returns one. Graphs with cycles are allowed.
-    kernel : str, ForestKernel or callable, default="auto"
-        ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``, ``"forest"``
-        (learned from the labels too; accepts NaN and categories: see
-        `spanforest.kernels.ForestKernel`), ``"precomputed"``, or a function of two
-        feature matrices. ``"auto"`` is "rbf" for tables, that is, if at most half of
-        the entries of `X` are zero and there are at most 5,000 examples; otherwise it
-        is "linear", which needs no matrix.
-    gamma : float, optional
-        Scale of "rbf" and "poly", for features after `scaling`. By default, for "rbf",
-        one over the median of the squared distances between training examples
-        (`spanforest.kernels.median_gamma`); for "poly", 1 / n_features.
-    degree : int, default=3
-        Degree of "poly".
-    coef0 : float, default=1
-        Constant of "poly".
-    kernel_params : dict, optional
-        Keyword arguments for a callable kernel.
-    normalize_kernel : bool, default=False
-        Scale every example to unit length in feature space, after `scaling`.
-    scaling : {"auto", "standard", "max_abs"} or None, default="auto"
-        Scaling of features, learned from the training examples. ``"standard"``: to mean
-        0 and deviation 1 (sparse features keep their mean). ``"max_abs"``: each is
-        divided by its largest absolute value. ``"auto"``: the first for features of
-        which at least half the values are not zero, the second for all others; with a
-        linear kernel, all are then divided by one number, so that examples have an
-        average squared length of 1. "auto" leaves features of "tanimoto" and of a
-        function as they are. None: no scaling. A precomputed kernel is never scaled.
-    C : float, default=1.0
-        Weight of the training errors.
-    loss : {"edge", "hamming"}, default="edge"
-        What counts as an error: edges whose label pair is wrong (the paper), or wrong
-        labels. If labels are missing in `y`, "edge" also counts wrong single labels.
-    fit_intercept : bool, default=True
-        Add a constant feature (a constant to the kernel). Without it the scores of a
-        linear kernel are zero where features have their centre after `scaling`.
-    tol : float, default=1e-2
-        Stop when the duality gap is at most `tol` times the dual objective.
-    max_iter : int, default=100
-        Most passes over the data.
-    missing_label : number or str, optional
-        A value in `y` that means "not observed", such as -1. NaN, None and the masked
-        entries of a masked array always mean so.
-    class_weight : None, "balanced", dict or list of dict, optional
-        How much a label counts in training, by its true value. A dict maps values to
-        weights, for all labels. A list has a dict for every label. Values that are not
-        named have weight 1. "balanced" gives value v of label j the weight
-        n / (n_values * n_v): n examples have the label, n_v of them with this value,
-        both counted by `sample_weight`. An edge counts as often as the mean weight of
-        its two labels.
-    random_state : int, RandomState, Generator or None
-        Draws the graph, the order of the examples, and the forest of a forest kernel.
-    verbose : int, default=0
-        Show progress if positive: a bar on a terminal if rich is installed, else plain
-        lines on stderr.
-    probability : bool, default=False
-        Also fit what `predict_proba` and `predict_for` need, on held-out folds: five
-        more trainings. Nothing else changes.
+    probability
+        It takes five more trainings.
 
     Attributes
     ----------
-    classes_ : ndarray or list of ndarray
-        The values of a 1-D `y`; 0, ..., n_labels - 1 for an indicator matrix, as in
-        scikit-learn; else a list with the values of every label.
-    label_names_ : ndarray or None
-        The column names if `y` was a DataFrame, or the name of a Series.
+    classes_
+    label_names_
     graph_ : LabelGraph
         The output graph.
-    has_node_factors_ : bool
-        Whether every label has a factor of its own beside its edges: only if some
-        labels were missing in `y`.
-    kernel_ : str or callable
-        The kernel; what ``"auto"`` chose.
-    coef_ : ndarray of shape (n_features, n_cells)
-        Weights, with a linear kernel. They belong to features that are not scaled: the
-        scores of examples are ``X @ coef_ + intercept_``. If `normalize_kernel` is
-        set, they belong to scaled rows of unit length.
-    dual_coef_ : ndarray of shape (n_samples, n_cells)
-        Dual variables A, with any other kernel.
-    intercept_ : ndarray of shape (n_cells,)
-        Scores of the constant feature.
-    X_fit_ : ndarray or sparse matrix
-        The training examples, not scaled, with a kernel that is neither linear nor
-        precomputed nor a forest.
-    gamma_ : float or None
-        The scale that the kernel has; None if it has none.
+    has_node_factors_
+    kernel_
+    cell_coef_
+    dual_coef_
+    cell_intercept_
+    coef_
+    intercept_
+    X_fit_
+    gamma_
     dual_objective_ : float
         Dual objective at the solution.
     duality_gap_ : float
@@ -139,10 +66,8 @@ class MMCRFClassifier(GraphClassifier):
         Number of passes made.
     calibration_ : Calibration
         What turns margins into probabilities, with ``probability=True``.
-    n_features_in_ : int
-        Number of features, or of training examples with a precomputed kernel.
-    feature_names_in_ : ndarray
-        Names of the features, if `X` was a DataFrame.
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
@@ -248,7 +173,7 @@ class MMCRFClassifier(GraphClassifier):
     def _store(self, model: Model) -> None:
         self._factors, solution = model
         self.graph_ = self._factors.graph
-        self._weights, self.intercept_ = self._input.weights_of_rows(
+        self._weights, self.cell_intercept_ = self._input.weights_of_rows(
             solution.weights, solution.intercept
         )
         self.dual_objective_ = solution.dual_objective
@@ -274,7 +199,7 @@ class MMCRFClassifier(GraphClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_labels), or (n_samples,)
-            Labels, of the form and type of `y`.
+            Labels, of the form and type of `y`; a CSR array if `y` was sparse.
         """
         check_is_fitted(self)
         return self._predict_by(X, find_decoder(inference))

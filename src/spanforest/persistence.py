@@ -31,7 +31,16 @@ from spanforest._model_file_checks import (
 )
 from spanforest._whole_files import check_target, is_stream, whole_file
 
-__all__ = ["FORMAT_VERSION", "ModelFile", "ModelFileError", "describe", "load", "save"]
+__all__ = [
+    *("FORMAT_VERSION", "TRUSTED_TYPES", "ModelFile", "ModelFileError", "describe"),
+    *("load", "save"),
+]
+
+TRUSTED_TYPES = sorted(TRUSTED)
+"""Names of types in a model that are safe, though skops does not know them.
+
+For other tools that write files with skops, such as MLflow.
+"""
 
 FORMAT_VERSION = 3  # 1 and 2 were never released
 
@@ -41,8 +50,8 @@ _LONGEST_HEADER = 2**16
 _DIGEST_LINE = 65  # 64 hexadecimal digits and the end of the line
 
 _ADVICE = {
-    "kernel": "Fit again with the name of a kernel, a ForestKernel, a function of "
-    'spanforest.kernels or sklearn.metrics.pairwise, or "precomputed".',
+    "kernel": "Fit again with the name of a kernel, a ForestKernel, a SumKernel, a "
+    'function of spanforest.kernels or sklearn.metrics.pairwise, or "precomputed".',
     "graph": "Pass edge lists or LabelGraphs. The graphs that fit drew are in graphs_ "
     "(graph_ of an MMCRFClassifier): set_params(graph=model.graphs_) needs no new fit.",
     "other": "Replace it, or save an estimator without it, such as pipeline[-1] or "

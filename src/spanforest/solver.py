@@ -198,12 +198,14 @@ class Form(ABC):
 
     def scores(self, chunk: slice) -> NDArray[np.float64]:
         """Return F for some examples, in float64."""
-        rows = self.data[chunk].astype(np.float64, copy=False)
-        values = self._products(rows) + self.constant * self.intercept
-        return self.coordinates.expand(values)
+        return self._expand(self.products(chunk))
 
-    def note_scores(self, chunk: slice, scores: NDArray[np.float64]) -> None:  # noqa: B027
-        """Take note of F for some examples, for forms that need it for ‖w‖²."""
+    def products(self, chunk: slice) -> NDArray[np.float64]:
+        """Return the data of some examples times the weights, in float64."""
+        return self._products(self.data[chunk].astype(np.float64, copy=False))
+
+    def note_products(self, chunk: slice, products: NDArray[np.float64]) -> None:  # noqa: B027
+        """Take note of `products`, for forms that need them for ‖w‖²."""
 
     def squared_norm(self) -> float:
         """Return ‖w‖², the constant feature's weights included."""
@@ -216,6 +218,10 @@ class Form(ABC):
     def _products(self, rows: Any) -> NDArray[np.float64]:
         """Return rows of the data times the weights."""
         return rows @ self.weights
+
+    def _expand(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return F from the products, which lack the constant feature."""
+        return self.coordinates.expand(products + self.constant * self.intercept)
 
     def _state(self, hinge: NDArray[np.float64], scale: float) -> _compiled.State:
         return _compiled.State(
@@ -235,7 +241,8 @@ class DenseForm(Form):
     ) -> None:
         super().__init__(data, coordinates, fit_intercept)
         self.weights = np.asfortranarray(self.weights)
-        self.epoch_data = data  # what epochs multiply by; certificates use `data`
+        # what epochs multiply by; certificates use `data`
+        self.epoch_data = np.ascontiguousarray(data)
 
     def _epoch(
         self,
@@ -250,15 +257,9 @@ class DenseForm(Form):
         _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, mixtures)
 
     def _rows(self) -> _compiled.DenseRows:
-        weights = self.weights.T
-        rounded = weights.astype(self.epoch_data.dtype, copy=False)
-        return _compiled.DenseRows(self.epoch_data, weights, rounded)
-
-    def _products(self, rows: Any) -> NDArray[np.float64]:
-        products = _compiled.room_for_products(len(rows), self.coordinates.n)
-        everyone = np.arange(len(rows))
-        _compiled.row_products(rows, everyone, self.weights.T, products)
-        return products[: len(rows), : self.coordinates.n]
+        data, weights = _compiled.read_only(self.epoch_data), self.weights.T
+        rounded = weights.astype(data.dtype, copy=False)
+        return _compiled.DenseRows(data, weights, rounded)
 
 
 class KernelForm(DenseForm):
@@ -276,7 +277,8 @@ class KernelForm(DenseForm):
         single: NDArray[np.float32] | None = None,
     ) -> None:
         super().__init__(data, coordinates, fit_intercept)
-        self.epoch_data = data if single is None else single
+        if single is not None:
+            self.epoch_data = np.ascontiguousarray(single)
         self._squared_norms = np.zeros(len(data))
 
     def _epoch(
@@ -296,15 +298,16 @@ class KernelForm(DenseForm):
         """Multiply A by a factor; the weights become A itself."""
         super().restart(factor)
         for chunk in _chunks(len(self.data)):
-            self.note_scores(chunk, self.scores(chunk))
+            self.note_products(chunk, self.products(chunk))
 
     def sharpen(self) -> None:
         """Multiply by the kernel itself from now on, also for later values of C."""
-        self.epoch_data = self.data
+        self.epoch_data = np.ascontiguousarray(self.data)
 
-    def note_scores(self, chunk: slice, scores: NDArray[np.float64]) -> None:
+    def note_products(self, chunk: slice, products: NDArray[np.float64]) -> None:
         """Compute <F_i, A_i> of some examples."""
         A = self.coordinates.expand(self.weights[chunk])
+        scores = self._expand(products)
         self._squared_norms[chunk] = np.einsum("ic,ic->i", scores, A)
 
     def squared_norm(self) -> float:
@@ -321,6 +324,12 @@ class SparseForm(Form):
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
     """
 
+    def __init__(
+        self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
+    ) -> None:
+        super().__init__(data, coordinates, fit_intercept)
+        self.rows = _compiled.SparseRows.of(data)
+
     def _epoch(
         self,
         order: NDArray[np.intp],
@@ -330,8 +339,7 @@ class SparseForm(Form):
         scale: float = 1.0,
     ) -> None:
         """Visit examples in this order, one at a time."""
-        rows = _compiled.SparseRows(self.data.data, self.data.indices, self.data.indptr)
-        state = self._state(hinge, scale)
+        rows, state = self.rows, self._state(hinge, scale)
         _compiled.sparse_pass(order, rows, self.weights, problem, state, mixtures)
 
 
@@ -581,34 +589,33 @@ class _Ascent:
         bring the gap down to `tol` times the dual objective. Returns the gap; or what
         it is at least, if that alone is too large and nothing was searched.
         """
-        for chunk in _chunks(len(self.hinge)):
-            scores, rows = self.form.scores(chunk), np.arange(chunk.start, chunk.stop)
-            self.form.note_scores(chunk, scores)
-            if self.cycles is None:
-                _compiled.hinge_rows(scores, rows, self.problem, self.hinge)
+        form, everyone, cycles = self.form, np.arange(len(self.hinge)), self.cycles
+        state = form._state(self.hinge, scale=1.0)
+        for chunk in _chunks(len(everyone)):
+            products = form.products(chunk)
+            form.note_products(chunk, products)
+            if cycles is None:
+                rows = everyone[chunk]
+                _compiled.hinge_rows(rows, products, self.problem, state)
             else:
-                self._bound_hinge(self.cycles, rows, scores)
+                self._bound_hinge(cycles, chunk)
         dual, gap = self.dual_and_gap()
-        if self.cycles is None:
+        if cycles is None:
             return gap
-        cycles, box = self.cycles, self.problem.box
+        box = self.problem.box
 
         def prove(i: int) -> None:
-            row = self.form.scores(slice(i, i + 1))
-            self._bound_hinge(cycles, np.array([i]), row, exactly=True)
+            self._bound_hinge(cycles, slice(i, i + 1), exactly=True)
 
         if cycles.search(box, gap - tol * dual, prove):
             return self.dual_and_gap()[1]
         return gap - float(box @ (cycles.most - cycles.least))
 
     def _bound_hinge(
-        self,
-        cycles: Cycles,
-        rows: NDArray[np.intp],
-        scores: NDArray[np.float64],
-        *,
-        exactly: bool = False,
+        self, cycles: Cycles, chunk: slice, *, exactly: bool = False
     ) -> None:
+        """Bound the margin violations of some examples on a graph with cycles."""
+        scores, rows = self.form.scores(chunk), np.arange(chunk.start, chunk.stop)
         true_scores = np.empty(len(rows))
         _compiled.augment_rows(scores, rows, self.problem, true_scores)
         cycles.measure(rows, scores, true_scores, exactly=exactly)
@@ -631,7 +638,12 @@ class _Ascent:
 
 def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
-    graph, weights = problem.factors.arrays, problem.loss
+    weights = problem.loss
+    # visits are compiled for arrays that can be written
+    parts = (
+        np.require(part, requirements=["C", "W"]) for part in problem.factors.arrays
+    )
+    graph = _compiled.FactorArrays(*parts)
     loss = np.empty(len(graph.factor), _compiled.LOSS_FIELDS)
     for name in weights._fields:
         loss[name] = getattr(weights, name)
@@ -643,7 +655,8 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
         graph=graph,
         layout=problem.coordinates.layout,
         loss=loss,
-        Y=np.maximum(problem.Y, 0),  # any code where not observed: it teaches nothing
+        # any code where not observed: it teaches nothing
+        Y=np.require(np.maximum(problem.Y, 0), np.int32, ["C", "W"]),
         taught=problem.taught,
         visit=_compiled.visit_buffers(graph),
         box=box,

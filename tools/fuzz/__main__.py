@@ -14,13 +14,21 @@ sys.path.insert(1, str(HERE.parents[1] / "tests"))  # oracles and writers of the
 
 import adversarial_numbers  # noqa: E402
 import data_files  # noqa: E402
+import estimator_checks  # noqa: E402
 import input_kinds  # noqa: E402
 import saved_models  # noqa: E402
 from harness import Report, run  # noqa: E402
 
+MODULES = (
+    data_files,
+    saved_models,
+    adversarial_numbers,
+    input_kinds,
+    estimator_checks,
+)
 TARGETS = {
     target.name: (target, share)
-    for module in (data_files, saved_models, adversarial_numbers, input_kinds)
+    for module in MODULES
     for target, share in module.TARGETS
 }
 

@@ -16,10 +16,9 @@ from spanforest._compiled.cells import (
     TIE,
     TRAINING_TIE,
     labelling_score,
-    largest_sums,
 )
-from spanforest._compiled.certificates import augment_rows, hinge_rows, loss_term
-from spanforest._compiled.coordinates import expand_rows, squared_norm
+from spanforest._compiled.certificates import augment_rows, loss_term
+from spanforest._compiled.coordinates import expand_rows
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
     exhaustive_rows,
@@ -37,7 +36,12 @@ from spanforest._compiled.messages import (
     message_buffers,
     tree_reweighted_rows,
 )
-from spanforest._compiled.passes import dense_pass, kernel_pass, sparse_pass
+from spanforest._compiled.passes import (
+    dense_pass,
+    hinge_rows,
+    kernel_pass,
+    sparse_pass,
+)
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
 from spanforest._compiled.records import (
     LOSS_FIELDS,
@@ -50,9 +54,10 @@ from spanforest._compiled.records import (
     State,
     StoppingRule,
     Subproblem,
+    read_only,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

@@ -46,28 +46,6 @@ def labelling_score(scores, g, labels):
     return total
 
 
-@compiled
-def largest_sums(scores, g, sums):
-    """Fill sums[i] with three sums over factors, for every row of scores.
-
-    They are the sums of m_f, |m_f| and M_f, with m_f the largest cell of factor f and
-    M_f its largest absolute value. A cell that is not a number makes its M_f so too.
-    """
-    for i in range(scores.shape[0]):
-        sums[i, :] = 0.0
-        for f in range(g.factor.shape[0]):
-            start = g.factor[f]["offset"]
-            top, largest = scores[i, start], 0.0
-            for c in range(start, start + g.factor[f]["n_cells"]):
-                value = scores[i, c]
-                top = max(top, value)
-                if abs(value) > largest or value != value:  # once NaN, it stays
-                    largest = abs(value)
-            sums[i, 0] += top
-            sums[i, 1] += abs(top)
-            sums[i, 2] += largest
-
-
 @inlined
 def other_end(factor, j):
     """Return the label at the other end of an edge at label j, -1 if unary."""
@@ -82,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

@@ -1,25 +1,17 @@
-"""The numbers of a certificate: margin violations, and the loss term of the dual."""
+"""The loss term of the dual, and scores with the loss on graphs with cycles.
+
+`passes.hinge_rows` gives the margin violations on a forest.
+"""
 
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
 from spanforest._compiled.decorators import compiled
-from spanforest._compiled.forests import forest_max_sum
-from spanforest._compiled.visits import MARGINALS, SCORES, add_loss, augment_with_loss
-
-
-@compiled
-def hinge_rows(scores, rows, problem, hinge):
-    """Write the margin violations of some examples, `rows`, given F (overwritten).
-
-        hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
-
-    The graph is a forest.
-    """
-    g, visit = problem.graph, problem.visit
-    for r in range(rows.shape[0]):
-        true_score = augment_with_loss(rows[r], scores[r], problem, visit.true_cells)
-        top = forest_max_sum(scores[r], g, visit.walk, visit.gaining)
-        hinge[rows[r]] = max(top - true_score, 0.0)
+from spanforest._compiled.visits import (
+    MARGINALS,
+    SCORES,
+    add_loss,
+    augment_with_loss,
+)
 
 
 @compiled
@@ -50,4 +42,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

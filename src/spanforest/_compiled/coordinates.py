@@ -1,8 +1,6 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-import numpy as np
-
-from spanforest._compiled.decorators import compiled, inlined, internal
+from spanforest._compiled.decorators import compiled, inlined, merged
 
 
 @inlined
@@ -41,7 +39,7 @@ def expand(layout, values, cells):
         cells[corner] = -total
 
 
-@internal
+@merged
 def contract(layout, cells, values):
     """Write into `values` the coordinates of tables: the inverse of `expand`.
 
@@ -79,22 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-def squared_norm(layout, values):
-    """Return the sum of the squares of all cells of these tables."""
-    last = layout[-1]
-    n_cells = last["offset"] + last["n_first"] * last["n_second"]
-    return _squared_norm(layout, values, np.empty(n_cells))
-
-
-@compiled
-def _squared_norm(layout, values, cells):
-    """Do the work of `squared_norm`."""
-    total = 0.0
-    for i in range(values.shape[0]):
-        expand(layout, values[i], cells)
-        for c in range(cells.shape[0]):
-            total += cells[c] * cells[c]
-    return total
-
-
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

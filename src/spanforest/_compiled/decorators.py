@@ -5,17 +5,22 @@ optimises a routine once for itself and once more in each routine above it. Thes
 habits keep the time short:
 
 * Routines create no arrays. Python functions beside them create the buffers.
+* A long routine with several callers is called through a pointer (`through_pointer`).
+  LLVM optimises it once.
+* A routine that is `merged` into another is short: Numba copies it block by block, and
+  with each block all of its variables.
 * Loops copy arrays, add them up and search them. ``a[:] = b`` and ``a.max()`` also
   compile Numba's error messages, which takes seconds. ``a[:] = 0.0`` does not.
 * Records of arrays are small: each array is seven arguments of each call.
 * A routine that Python does not call is `internal`, `merged` or `inlined`.
 """
 
+import threading
 from typing import Any
 
-from numba import njit
+from numba import cfunc, config, njit, typeof, types
 
-from spanforest._compilation import watch_compilation
+from spanforest._compilation import clock_stopped, watch_compilation
 
 watch_compilation()
 
@@ -33,13 +38,11 @@ try:
 except KeyError:  # this version of Numba does not know it, so routines are slower
     del OPTIONS["_nrt"]
 
-WITHOUT_WRAPPERS: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+WITHOUT_CALLBACK: dict[str, Any] = {"no_cfunc_wrapper": True}  # C does not call us
+WITHOUT_WRAPPERS = {**WITHOUT_CALLBACK, "no_cpython_wrapper": True}
 
 # For routines that Python calls.
-compiled = njit(**OPTIONS)
+compiled = njit(**OPTIONS, **WITHOUT_CALLBACK)
 
 # For routines that only other routines call. A call from Python ends the process.
 internal = njit(**OPTIONS, **WITHOUT_WRAPPERS)
@@ -52,7 +55,27 @@ merged = njit(**OPTIONS, inline="always")
 inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 
 # For sums of products: they vectorise only if their terms may be reordered.
-summed = njit(**OPTIONS, fastmath=True)
+summed = njit(**OPTIONS, **WITHOUT_CALLBACK, fastmath=True)
 
 
-# stamp: e33d46e46192b681
+_pointers: dict[Any, Any] = {}
+_one_at_a_time = threading.Lock()
+
+
+def through_pointer(function, arguments):
+    """Return a routine that other routines take as an argument, and then call.
+
+    It is compiled once, for the types of these arguments. Routines that call it do not
+    compile it again. It returns nothing.
+    """
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
+    if function not in _pointers:
+        signature = types.void(*map(typeof, arguments))
+        with _one_at_a_time, clock_stopped():
+            if function not in _pointers:
+                _pointers[function] = cfunc(signature, **OPTIONS)(function)
+    return _pointers[function]
+
+
+# stamp: 9a2b0bf11f9180b7

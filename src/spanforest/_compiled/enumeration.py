@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

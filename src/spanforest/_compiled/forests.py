@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import TIE, exceeds
-from spanforest._compiled.decorators import compiled, inlined, internal, merged
+from spanforest._compiled.decorators import compiled, merged
 
 
 class Walk(NamedTuple):
@@ -67,7 +67,7 @@ def _walk_up(scores, g, walk):
             row += branch["parent_stride"]
 
 
-@inlined
+@merged
 def forest_max_sum(scores, g, walk, labels):
     """Write a highest-scoring labelling into `labels` and return its score.
 
@@ -97,17 +97,11 @@ def forest_max_sum(scores, g, walk, labels):
 
 def forest_max_sums(scores, g, labels, best):
     """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
-    _max_sums(scores, g, walk_buffers(g, TIE), labels, best)
+    walk = walk_buffers(g, TIE)
+    _decode_rows(scores, g, walk, labels, best, np.empty(0), np.empty((0, 0)))
 
 
-@compiled
-def _max_sums(scores, g, walk, labels, best):
-    """Do the work of `forest_max_sums`."""
-    for i in range(scores.shape[0]):
-        best[i] = forest_max_sum(scores[i], g, walk, labels[i])
-
-
-@internal
+@merged
 def _walk_down(scores, g, upward, downward):
     """Fill downward[j, a], the best score of all but j's subtree if j takes value a.
 
@@ -146,25 +140,33 @@ def forest_max_marginals(scores, g, marginals):
     of values). Components other than j's enter by their best scores.
     """
     walk = walk_buffers(g, TIE)
-    _max_marginals(scores, g, walk, np.empty_like(walk.upward), marginals)
+    labels, best = np.empty((1, len(g.label)), dtype=np.int64), np.empty(1)
+    _decode_rows(scores, g, walk, labels, best, np.empty_like(walk.upward), marginals)
 
 
 @compiled
-def _max_marginals(scores, g, walk, downward, marginals):
-    """Do the work of `forest_max_marginals`."""
+def _decode_rows(scores, g, walk, labels, best, downward, marginals):
+    """Do the work of `forest_max_sums` and `forest_max_marginals`.
+
+    Together they compile faster: both walk up. Without marginals there is no walk down.
+    All rows write the same labels if there is room for one row only.
+    """
     upward = walk.upward
     for i in range(scores.shape[0]):
-        _walk_up(scores[i], g, walk)
+        r = min(i, labels.shape[0] - 1)
+        best[r] = forest_max_sum(scores[i], g, walk, labels[r])
+        if marginals.shape[0] == 0:
+            continue
         total = _walk_down(scores[i], g, upward, downward)
         for j in range(g.label.shape[0]):
             start = g.label[j]["start"]
             stop = start + g.label[j]["n_values"]
-            best = -np.inf
+            top = -np.inf
             for s in range(start, stop):
                 marginals[i, s] = upward[s] + downward[s]
-                best = max(best, marginals[i, s])
+                top = max(top, marginals[i, s])
             for s in range(start, stop):
-                marginals[i, s] += total - best
+                marginals[i, s] += total - top
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

@@ -206,4 +206,4 @@ def _k_best_rows(scores, g, lists, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

@@ -17,7 +17,7 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import internal, merged
 from spanforest._compiled.enumeration import exhaustive_max
-from spanforest._compiled.messages import Messages, tree_reweighted
+from spanforest._compiled.messages import NO_MESSAGES, Messages, tree_reweighted
 
 SWEEPS = 4  # of message passing, for each visit
 MOST_STEPS = 10  # of a visit: they are cheap beside the sweeps
@@ -41,16 +41,28 @@ class Mixtures(NamedTuple):
     tries_all: bool  # whether a visit tries every labelling: there are few
 
 
+NO_MIXTURES = Mixtures(
+    start=np.zeros(0, dtype=np.int64),
+    length=np.zeros(0, dtype=np.int64),
+    labels=np.zeros((0, 0), dtype=np.int32),
+    mass=np.zeros(0),
+    score=np.zeros(0),
+    messages=NO_MESSAGES,
+    sums=np.zeros(0),
+    tries_all=False,
+)
+
+
 @merged
 def _search(scores, g, visit, mixtures):
-    """Write a labelling of high score into `visit.gaining`; return its score."""
+    """Write a labelling of high score into `visit.labels[0]`; return its score."""
     if mixtures.tries_all:
         return exhaustive_max(
-            scores, g, (visit.losing, mixtures.sums), TRAINING_TIE, visit.gaining
+            scores, g, (visit.labels[1], mixtures.sums), TRAINING_TIE, visit.labels[0]
         )
     messages = mixtures.messages
     messages.sent[:] = 0.0
-    top, _, _ = tree_reweighted(scores, g, SWEEPS, np.inf, messages, visit.gaining)
+    top, _, _ = tree_reweighted(scores, g, SWEEPS, np.inf, messages, visit.labels[0])
     return top
 
 
@@ -72,7 +84,7 @@ def _load_list(i, scores, problem, visit, mixtures):
     mass[start] = rest if rest > EMPTY * problem.box[i] else 0.0
     if exceeds(top, best, TRAINING_TIE):
         for j in range(labels.shape[1]):
-            labels[start + n, j] = visit.gaining[j]
+            labels[start + n, j] = visit.labels[0][j]
         mass[start + n], score[n] = 0.0, top
         n += 1
     return n
@@ -140,15 +152,16 @@ def _drop_empty(i, n, mixtures):
 
 
 @internal
-def listed_steps(i, norm, problem, visit, mixtures):
+def listed_steps(i, norm, problem, mixtures):
     """Improve one example's marginals on any graph; return the best score before.
 
-    Also return whether it moved. `norm` is as in `visit_example`. The score is that of
-    the best labelling that was found, in the list or by a search. Each step moves mass
-    from the worst labelling that has some to the best one of the list. Scores and the
-    shift of the marginals are updated.
+    Also return whether it moved. `norm` is the curvature that steps see. The score is
+    that of the best labelling in the list, or of a better one that a search found. Each
+    step moves mass from the worst labelling that has some to the best one of the list.
+    Scores and the shift of the marginals are updated.
     """
-    scores, g = visit.cells[0], problem.graph
+    visit, g = problem.visit, problem.graph
+    scores = visit.cells[0]
     visit.cells[2, :] = 0.0
     n, start = _load_list(i, scores, problem, visit, mixtures), mixtures.start[i]
     mass, score = mixtures.mass[start : start + n], mixtures.score
@@ -179,4 +192,4 @@ def listed_steps(i, norm, problem, visit, mixtures):
     return first_top, moved
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

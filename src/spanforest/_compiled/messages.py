@@ -29,6 +29,15 @@ class Messages(NamedTuple):
     tie: float  # relative; closer scores of labellings tie
 
 
+NO_MESSAGES = Messages(
+    sent=np.zeros(0),
+    labels=np.zeros(0, dtype=np.int64),
+    belief=np.zeros(0),
+    chosen=np.zeros(0, dtype=np.bool_),
+    tie=0.0,
+)
+
+
 def message_buffers(g, tie):
     """Return messages that are zero; scores closer than `tie` (relative) will tie."""
     n_labels, n_edges = len(g.label), len(g.incident) // 2
@@ -45,20 +54,20 @@ def message_buffers(g, tie):
     )
 
 
-@internal
+@merged
 def _inbox(factor, j):
     """Return where the message along an edge into label j starts."""
     return factor["to_first"] if factor["first"] == j else factor["to_second"]
 
 
-@internal
+@merged
 def _unary_scores(scores, label, belief):
     """Fill belief[a] with the unary score of value a."""
     for a in range(label["n_values"]):
         belief[a] = scores[label["unary"] + a] if label["unary"] >= 0 else 0.0
 
 
-@internal
+@merged
 def _collect(scores, g, j, messages):
     """Fill belief[a] with the unary score of j = a plus all messages into j."""
     label, belief, sent = g.label[j], messages.belief, messages.sent
@@ -95,7 +104,7 @@ def _choose(scores, g, j, messages, labels):
     messages.chosen[j] = True
 
 
-@internal
+@merged
 def _send(scores, g, e, j, messages, out):
     """Write to `out` the message along edge e from label j, 0 at its largest.
 
@@ -160,7 +169,7 @@ def reweighted_sweep(scores, g, forward, messages, drops):
     return bound
 
 
-@internal
+@merged
 def climb(scores, g, messages, labels):
     """Change single labels as long as that raises the score."""
     belief = messages.belief
@@ -179,7 +188,7 @@ def climb(scores, g, messages, labels):
                 labels[j] = before
 
 
-@internal
+@merged
 def close_distance(scores, g):
     """Return the distance at which a bound of 0 is close to a score.
 
@@ -201,7 +210,7 @@ def close_distance(scores, g):
     return CLOSE * total + NEGLIGIBLE * largest
 
 
-@internal
+@merged
 def goes_on(fall, distance, close, meet):
     """Return whether two more sweeps pay, after two that lowered the bound by `fall`.
 
@@ -303,4 +312,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

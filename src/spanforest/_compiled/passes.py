@@ -2,7 +2,8 @@
 
 Dense data are read a block of examples at a time, so that their scores are products of
 matrices. Changes inside a block are added through its kernel matrix: the iterates are
-those of visiting one example at a time. As in `visits`, `mixtures` is None on a forest.
+those of visiting one example at a time. `mixtures` is None on a forest. `call` is what
+`visits.visitor` returns.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.coordinates import expand
-from spanforest._compiled.decorators import compiled, merged
+from spanforest._compiled.decorators import compiled
 from spanforest._compiled.products import add_products, room_for_products, row_products
-from spanforest._compiled.visits import MARGINALS, SCORES, visit_example
+from spanforest._compiled.visits import MARGINALS, SCORES, visitor
 
 
 class Block(NamedTuple):
@@ -36,36 +37,6 @@ def block_buffers(block_size, n_coordinates):
     )
 
 
-@merged
-def _visit_block(rows, block, problem, state, mixtures):
-    """Visit the examples of a block, `rows`, one after the other.
-
-    Before, block.scores holds the scores from the weights as they are, and block.gram
-    the kernel matrix, both without the constant feature. Afterwards the scores are
-    those at the visits, and block.change is what is to be added to the weights. The
-    intercept is updated.
-    """
-    scores, gram, change, moved = block.scores, block.gram, block.change, block.moved
-    intercept, constant = state.intercept, state.constant
-    n_coordinates = intercept.shape[0]
-    for r in range(rows.shape[0]):
-        for d in range(n_coordinates):
-            scores[r, d] += constant * intercept[d]
-        for p in range(r):
-            if moved[p]:
-                for d in range(n_coordinates):
-                    scores[r, d] += gram[r, p] * change[p, d]
-        expand(problem.layout, scores[r], problem.visit.cells[SCORES])
-        norm = state.scale * (gram[r, r] + constant * constant)
-        moved[r] = visit_example(rows[r], norm, problem, state, mixtures, change[r])
-        if moved[r]:
-            for d in range(n_coordinates):
-                change[r, d] *= state.scale
-                intercept[d] += constant * change[r, d]
-        else:
-            change[r, :] = 0.0
-
-
 def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_norms):
     """Visit examples in the kernel form, a block at a time.
 
@@ -73,12 +44,14 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
     the visit.
     """
     block = block_buffers(block_size, len(kernel.weights))
-    _kernel_pass(order, block, kernel, problem, state, mixtures, squared_norms)
+    call = visitor(order, block, problem, state, mixtures)
+    _kernel_pass(order, block, kernel, problem, state, call, squared_norms)
 
 
 @compiled
-def _kernel_pass(order, block, kernel, problem, state, mixtures, squared_norms):
+def _kernel_pass(order, block, kernel, problem, state, call, squared_norms):
     """Do the work of `kernel_pass`."""
+    mixtures, visit = call
     weights, rounded = kernel.weights, kernel.rounded
     n_coordinates, block_size = weights.shape[0], block.moved.shape[0]
     F, A = problem.visit.cells[SCORES], problem.visit.cells[MARGINALS]  # free now
@@ -89,7 +62,7 @@ def _kernel_pass(order, block, kernel, problem, state, mixtures, squared_norms):
         for r in range(rows.shape[0]):
             for p in range(r + 1):
                 block.gram[r, p] = kernel.data[rows[r], rows[p]]
-        _visit_block(rows, block, problem, state, mixtures)
+        visit(rows, block, problem, state, mixtures)
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(n_coordinates):
@@ -98,19 +71,24 @@ def _kernel_pass(order, block, kernel, problem, state, mixtures, squared_norms):
                 rounded[d, i] = weights[d, i]
             expand(problem.layout, block.scores[r], F)
             expand(problem.layout, before, A)
-            squared_norms[i] = np.dot(F, A)
+            total = 0.0
+            for c in range(F.shape[0]):
+                total += F[c] * A[c]
+            squared_norms[i] = total
 
 
 def dense_pass(order, block_size, features, problem, state, mixtures):
     """Visit examples in the linear form, `DenseRows` of features a block at a time."""
     block = block_buffers(block_size, len(features.weights))
     picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
-    _dense_pass(order, block, features, picked, problem, state, mixtures)
+    call = visitor(order, block, problem, state, mixtures)
+    _dense_pass(order, block, features, picked, problem, state, call)
 
 
 @compiled
-def _dense_pass(order, block, features, picked, problem, state, mixtures):
+def _dense_pass(order, block, features, picked, problem, state, call):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
+    mixtures, visit = call
     X, weights, rounded = features.data, features.weights, features.rounded
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
@@ -120,21 +98,13 @@ def _dense_pass(order, block, features, picked, problem, state, mixtures):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
         row_products(X, rows, picked[: rows.shape[0]], block.gram)
-        _visit_block(rows, block, problem, state, mixtures)
+        visit(rows, block, problem, state, mixtures)
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
             for d in range(weights.shape[0]):
                 for s in range(weights.shape[1]):
                     rounded[d, s] = weights[d, s]
-
-
-class RowBuffers(NamedTuple):
-    """The buffers of a visit to one example, each of shape (n_coordinates,)."""
-
-    scores: np.ndarray  # coordinates of F_i
-    change: np.ndarray
-    changed: np.ndarray  # the coordinates that changed
 
 
 def sparse_pass(order, features, weights, problem, state, mixtures):
@@ -145,41 +115,65 @@ def sparse_pass(order, features, weights, problem, state, mixtures):
     moved.
     """
     n = len(state.intercept)
-    own = RowBuffers(np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
-    _sparse_pass(order, features, weights, problem, state, mixtures, own)
+    block, changed = block_buffers(1, n), np.empty(n, dtype=np.int64)
+    call = visitor(order, block, problem, state, mixtures)
+    rows = features, weights, changed
+    _sparse_pass(order, block, rows, problem, state, call)
 
 
 @compiled
-def _sparse_pass(order, features, weights, problem, state, mixtures, own):
-    """Do the work of `sparse_pass`; `own` are the buffers of one example."""
+def _sparse_pass(order, block, rows, problem, state, call):
+    """Do the work of `sparse_pass`; `changed` has room for numbers of coordinates."""
+    mixtures, visit = call
+    features, weights, changed = rows
     data, indices, indptr = features.data, features.indices, features.indptr
-    intercept, constant = state.intercept, state.constant
-    n_coordinates = intercept.shape[0]
-    scores, change, changed = own.scores, own.change, own.changed
-    for i in order:
+    n_coordinates = weights.shape[1]
+    scores, change = block.scores[0], block.change[0]
+    for place in range(order.shape[0]):
+        i = order[place]
         for d in range(n_coordinates):
-            scores[d] = constant * intercept[d]
-        norm = constant * constant
+            scores[d] = 0.0
+        norm = 0.0
         for s in range(indptr[i], indptr[i + 1]):
             value, row = data[s], weights[indices[s]]
             norm += value * value
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
-        norm *= state.scale
-        expand(problem.layout, scores, problem.visit.cells[SCORES])
-        if not visit_example(i, norm, problem, state, mixtures, change):
+        block.gram[0, 0] = norm
+        visit(order[place : place + 1], block, problem, state, mixtures)
+        if not block.moved[0]:
             continue
         n_changed = 0
         for d in range(n_coordinates):
             if change[d] != 0.0:
-                change[n_changed] = state.scale * change[d]
+                change[n_changed] = change[d]
                 changed[n_changed] = d
-                intercept[d] += constant * change[n_changed]
                 n_changed += 1
         for s in range(indptr[i], indptr[i + 1]):
             value, row = data[s], weights[indices[s]]
-            for place in range(n_changed):
-                row[changed[place]] += value * change[place]
+            for k in range(n_changed):
+                row[changed[k]] += value * change[k]
 
 
-# stamp: e33d46e46192b681
+def hinge_rows(rows, scores, problem, state):
+    """Write the margin violations of some examples, `rows`, into state.hinge.
+
+        hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
+
+    The graph is a forest. `scores` are the coordinates of F without the constant
+    feature. These are visits without steps.
+    """
+    block = block_buffers(len(rows), len(state.intercept))
+    block.scores[: len(rows), : len(state.intercept)] = scores
+    problem = problem._replace(max_steps=0)
+    _look(rows, block, problem, state, visitor(rows, block, problem, state, None))
+
+
+@compiled
+def _look(rows, block, problem, state, call):
+    """Do the work of `hinge_rows`."""
+    mixtures, visit = call
+    visit(rows, block, problem, state, mixtures)
+
+
+# stamp: 9a2b0bf11f9180b7

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

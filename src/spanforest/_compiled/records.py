@@ -77,6 +77,26 @@ class SparseRows(NamedTuple):
     indices: np.ndarray
     indptr: np.ndarray
 
+    @classmethod
+    def of(cls, matrix):
+        """Return the arrays of a matrix, with 32-bit indices if they suffice."""
+        indices, indptr = matrix.indices, matrix.indptr
+        if max(matrix.shape[1], matrix.nnz) <= np.iinfo(np.int32).max:
+            indices = indices.astype(np.int32, copy=False)
+            indptr = indptr.astype(np.int32, copy=False)
+        return cls(*map(read_only, (matrix.data, indices, indptr)))
+
+
+def read_only(array):
+    """Return a C-contiguous array that cannot be written, a view if possible.
+
+    Numba compiles routines anew for arrays of users that are read-only, or have
+    another layout. So all arrays of users pass through here.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
 
 class DecisionTrees(NamedTuple):
     """The nodes of all trees of a forest, one tree after the other.
@@ -131,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

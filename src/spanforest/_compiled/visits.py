@@ -1,8 +1,8 @@
 """Visits: steps that improve the dual variables of one example.
 
-`mixtures` is None on a forest and a `Mixtures` on a graph with cycles. Numba compiles a
-routine for the type of each argument, so what graphs with cycles need is compiled only
-for them.
+There is a routine for forests and one for graphs with cycles. Passes call them through
+a pointer, see `visitor`. So visits are compiled once, and what graphs with cycles need
+is compiled only for them.
 """
 
 from typing import NamedTuple
@@ -17,9 +17,9 @@ from spanforest._compiled.cells import (
     picked_cell,
 )
 from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import inlined, merged
+from spanforest._compiled.decorators import inlined, merged, through_pointer
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
-from spanforest._compiled.labellings import listed_steps
+from spanforest._compiled.labellings import NO_MIXTURES, listed_steps
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
@@ -51,14 +51,17 @@ MARGINALS = 1
 SHIFT = 2  # what the marginals gained
 MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
 
+# Rows of `Visit.labels`.
+GAINING = 0
+LOSING = 1
+
 
 class Visit(NamedTuple):
     """The buffers of a visit."""
 
     cells: np.ndarray  # (4, n_cells), see above
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
-    gaining: np.ndarray  # (n_labels,) labelling that gains mass
-    losing: np.ndarray  # (n_labels,) labelling that loses mass
+    labels: np.ndarray  # (2, n_labels) the labellings that gain and lose mass
     region: np.ndarray  # (n_labels,) records
     move: np.ndarray  # (n_factors,) records
     walk: Walk
@@ -71,8 +74,7 @@ def visit_buffers(g):
     return Visit(
         cells=np.empty((4, n_cells)),
         true_cells=np.empty(n_factors, dtype=np.int64),
-        gaining=np.zeros(n_labels, dtype=np.int64),
-        losing=np.zeros(n_labels, dtype=np.int64),
+        labels=np.zeros((2, n_labels), dtype=np.int64),
         region=np.empty(n_labels, REGION_FIELDS),
         move=np.empty(n_factors, MOVE_FIELDS),
         walk=walk_buffers(g, TRAINING_TIE),
@@ -209,7 +211,8 @@ def _find_regions(g, box, visit):
     Their sums are cleared. The labellings agree about a label that the example lacks:
     its values tie.
     """
-    gaining, losing, regions = visit.gaining, visit.losing, visit.region
+    gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
+    regions = visit.region
     roots, branches = g.root, g.branch
     for s in range(roots.shape[0]):
         j = roots[s]
@@ -237,7 +240,7 @@ def _find_moves(i, problem, visit):
     factors, taught = problem.graph.factor, problem.taught
     weights = problem.factor_weight
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
-    gaining, losing = visit.gaining, visit.losing
+    gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
     regions, moves = visit.region, visit.move
     n_moves = 0
     for f in range(factors.shape[0]):
@@ -282,66 +285,127 @@ def _make_moves(n_moves, norm, visit):
             marginals[source] = 0.0
 
 
-@merged
-def _pairwise_steps(i, norm, problem, visit):
-    """Improve one example's marginals on a forest; return its best score before.
-
-    Also return whether it moved. `norm` is as in `visit_example`. Mass moves from the
-    worst labelling that the marginals allow to the best labelling of all. On a forest
-    the marginals are a mixture containing *every* labelling whose cells are all
-    positive, and remain marginals as long as no cell becomes negative, so no list of
-    label sets is needed (decomposition-invariant pairwise steps, Garber & Meshi 2016).
-    Where the two labellings differ in several regions of the forest, each region moves
-    on its own, on cells of its own: it gets the step length that is best for it, and a
-    cell with little mass holds up its own region only. Scores, marginals and their
-    shift are updated.
-    """
-    g, cells = problem.graph, visit.cells
-    scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
-    cells[SHIFT, :] = 0.0
-    first_top, first_rise, moved = 0.0, 0.0, False
-    for step in range(problem.max_steps):
-        top = forest_max_sum(scores, g, visit.walk, visit.gaining)
-        for c in range(scores.shape[0]):
-            masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
-        rise = top + forest_max_sum(masked, g, visit.walk, visit.losing)
-        if step == 0:
-            first_top, first_rise = top, rise
-        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top))):
-            break
-        _find_regions(g, problem.box[i], visit)
-        _make_moves(_find_moves(i, problem, visit), norm, visit)
-        moved = True
-    return first_top, moved
-
-
 @inlined
-def visit_example(i, norm, problem, state, mixtures, change):
-    """Improve row i of dual_coef, given F_i in the buffers; return whether it moved.
+def _curvature(r, block, state):
+    """Return the kernel value of an example with itself, times `state.scale`.
 
-    `norm` is the example's kernel value with itself, constant feature included, times
-    `state.scale`: the curvature that steps see. hinge[i] becomes the margin violation
-    before the visit. `change` becomes the change of the row; if there is none, it is
-    left as it was. The scores are overwritten. On a graph with cycles the best score
-    that a search found stands in for the best score of all.
+    The constant feature is included. This is the curvature that steps see.
     """
-    visit, factors, taught = problem.visit, problem.graph.factor, problem.taught
-    dual_row, true_cells = state.dual_coef[i], visit.true_cells
-    marginals = visit.cells[MARGINALS]
-    true_score = augment_with_loss(i, visit.cells[SCORES], problem, true_cells)
+    return state.scale * (block.gram[r, r] + state.constant * state.constant)
+
+
+@merged
+def _begin(r, i, block, problem, state):
+    """Prepare the visit to example i in row r of a block; return its labels' score.
+
+    F_i, of the weights before the block, becomes the one at the moment of the visit.
+    Loss and F_i are left in the buffers, and so are the marginals.
+    """
+    scores, intercept = block.scores[r], state.intercept
+    cells, true_cells = problem.visit.cells, problem.visit.true_cells
+    for d in range(intercept.shape[0]):
+        scores[d] += state.constant * intercept[d]
+    for p in range(r):
+        if block.moved[p]:
+            for d in range(intercept.shape[0]):
+                scores[d] += block.gram[r, p] * block.change[p, d]
+    expand(problem.layout, scores, cells[SCORES])
+    true_score = augment_with_loss(i, cells[SCORES], problem, true_cells)
+    _load_marginals(i, state.dual_coef[i], problem, true_cells, cells[MARGINALS])
+    return true_score
+
+
+@merged
+def _finish(r, i, block, problem, state):
+    """Store what the visit to example i changed, if block.moved[r] says that it did."""
+    change, intercept = block.change[r], state.intercept
+    if not block.moved[r]:
+        change[:] = 0.0
+        return
+    shift = problem.visit.cells[SHIFT]
+    _weigh(i, problem.graph.factor, problem.factor_weight, shift)
+    _store_shift(shift, problem.layout, state.dual_coef[i], change)
+    for d in range(change.shape[0]):
+        change[d] *= state.scale
+        intercept[d] += state.constant * change[d]
+
+
+def visit_on_forest(rows, block, problem, state, mixtures):
+    """Visit the examples of a block, `rows`, one after the other, on a forest.
+
+    Before, block.scores holds the scores from the weights as they are, and block.gram
+    the kernel matrix, both without the constant feature. Afterwards the scores are
+    those at the visits, and block.change is what is to be added to the weights. The
+    intercept is updated, and so are the rows of dual_coef. hinge[i] becomes the margin
+    violation before the visit.
+
+    Mass moves from the worst labelling that the marginals allow to the best labelling
+    of all. On a forest the marginals are a mixture containing *every* labelling whose
+    cells are all positive, and remain marginals as long as no cell becomes negative, so
+    no list of label sets is needed (decomposition-invariant pairwise steps, Garber &
+    Meshi 2016). Where the two labellings differ in several regions of the forest, each
+    region moves on its own, on cells of its own: it gets the step length that is best
+    for it, and a cell with little mass holds up its own region only.
+    """
+    g, visit, cells = problem.graph, problem.visit, problem.visit.cells
+    scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        true_score = _begin(r, i, block, problem, state)
+        # any cell may be picked where the example teaches nothing
+        _silence(i, g.factor, problem.taught, marginals, problem.box[i])
+        norm = _curvature(r, block, state)
+        cells[SHIFT, :] = 0.0
+        first_top, first_rise, block.moved[r] = 0.0, 0.0, False
+        for step in range(max(problem.max_steps, 1)):
+            top, rise = 0.0, 0.0
+            for side in range(2):  # GAINING and LOSING; one call compiles faster
+                best = forest_max_sum(
+                    cells[MASKED * side], g, visit.walk, visit.labels[side]
+                )
+                rise += best
+                if side == 0:
+                    top = best
+                    for c in range(scores.shape[0]):
+                        masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
+            if step == 0:
+                first_top, first_rise = top, rise
+            enough = max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top)))
+            if rise <= enough or problem.max_steps == 0:
+                break
+            _find_regions(g, problem.box[i], visit)
+            _make_moves(_find_moves(i, problem, visit), norm, visit)
+            block.moved[r] = True
+        state.hinge[i] = max(first_top - true_score, 0.0)
+        _finish(r, i, block, problem, state)
+
+
+def visit_on_cycles(rows, block, problem, state, mixtures):
+    """Visit the examples of a block as `visit_on_forest` does, on any graph.
+
+    The best score that a search found stands in for the best score of all.
+    """
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        true_score = _begin(r, i, block, problem, state)
+        norm = _curvature(r, block, state)
+        top, moved = listed_steps(i, norm, problem, mixtures)
+        block.moved[r] = moved
+        state.hinge[i] = max(top - true_score, 0.0)
+        _finish(r, i, block, problem, state)
+
+
+def visitor(rows, block, problem, state, mixtures):
+    """Return lists of labellings, and the function that visits blocks with them.
+
+    Compiled code calls it through a pointer. So passes over data of other kinds compile
+    only themselves. For the same reason a forest has lists too, empty ones.
+    """
+    function = visit_on_cycles
     if mixtures is None:
-        _load_marginals(i, dual_row, problem, true_cells, marginals)
-        # any cell may be picked there
-        _silence(i, factors, taught, marginals, problem.box[i])
-        top, moved = _pairwise_steps(i, norm, problem, visit)
-    else:
-        top, moved = listed_steps(i, norm, problem, visit, mixtures)
-    state.hinge[i] = max(top - true_score, 0.0)
-    if moved:
-        shift = visit.cells[SHIFT]
-        _weigh(i, factors, problem.factor_weight, shift)
-        _store_shift(shift, problem.layout, dual_row, change)
-    return moved
+        function, mixtures = visit_on_forest, NO_MIXTURES
+    arguments = rows, block, problem, state, mixtures
+    return mixtures, through_pointer(function, arguments)
 
 
-# stamp: e33d46e46192b681
+# stamp: 9a2b0bf11f9180b7

@@ -139,25 +139,66 @@ def read_for_model(
 
     Without labels `Y` is empty. Columns that the model does not know are ignored.
     """
-    from spanforest.datasets import load_dataset, load_npz
-
     request = _find(request)
-    if request.format is None:
-        dataset = load_dataset(request.data, request.data_home)
-    elif request.format is Format.libsvm:
-        dataset = _read_libsvm(request, model, with_labels)
-    elif request.format is Format.npz:
-        dataset = load_npz(
-            request.path, is_complete=False, max_memory=request.max_memory
-        )
-    else:
-        dataset = _read_columns(request, model, with_labels)
+    dataset = _read_file(request, model, with_labels)
     if with_labels:
         _check_labels(dataset, request, model.label_names)
+    return _align(dataset, request, model, with_labels)
+
+
+def read_for_report(request: Request, model: "TrainedModel") -> "Dataset":
+    """Read examples for a model, with labels if the file has any; some may be missing.
+
+    `Y` has no columns if the file has none of the labels.
+    """
+    from spanforest.datasets._columns import MissingColumnsError
+
+    request = _find(request)
+    with_labels = not _is_unlabelled_arff(request, model)
+    try:
+        dataset = _read_file(request, model, with_labels)
+    except MissingColumnsError as error:
+        has_no_label = set(error.missing) == set(model.label_names)
+        if not has_no_label or request.labels is not None or is_stream(request.path):
+            raise
+        with_labels = False
+        dataset = _read_file(request, model, with_labels)
+    return _align(dataset, request, model, with_labels and dataset.n_labels > 0)
+
+
+def _read_file(request: Request, model: "TrainedModel", with_labels: bool) -> "Dataset":
+    """Read the data, whose format is known, as they are."""
+    from spanforest.datasets import load_dataset, load_npz
+
+    if request.format is None:
+        return load_dataset(request.data, request.data_home)
+    if request.format is Format.libsvm:
+        return _read_libsvm(request, model, with_labels)
+    if request.format is Format.npz:
+        return load_npz(request.path, is_complete=False, max_memory=request.max_memory)
+    return _read_columns(request, model, with_labels)
+
+
+def _align(
+    dataset: "Dataset", request: Request, model: "TrainedModel", with_labels: bool
+) -> "Dataset":
+    """Return the data set in the order of the model; refuse features with gaps."""
     dataset = model.align(dataset, request.data, with_labels=with_labels)
     advice = "or train the model with --missing mean"
     _check_numbers(dataset, request, model.fills_gaps, advice)
     return dataset
+
+
+def _is_unlabelled_arff(request: Request, model: "TrainedModel") -> bool:
+    """Return whether an ARFF file has all features of a model and no label of it."""
+    from spanforest.datasets._arff_format import read_attributes
+
+    if request.format is not Format.arff or request.labels is not None:
+        return False
+    attributes = read_attributes(request.path, **_arff_options(request))
+    names = {attribute.name for attribute in attributes}
+    features = set(model.feature_names or ())
+    return bool(features) and features <= names and not names & set(model.label_names)
 
 
 def _find(request: Request) -> Request:

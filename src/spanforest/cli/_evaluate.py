@@ -37,8 +37,11 @@ def evaluate(
     """Compare predictions with true labels.
 
     Shows the three measures of the paper: the share of labels that are right, the share
-    of examples with all labels right, and F1 over all labels. F1 needs labels with two
-    values; the higher one is positive.
+    of examples with all labels right, and F1 over all labels. Three more measure the
+    order of the labels by their scores: average precision, the share of pairs in the
+    wrong order (ranking loss), and how many labels must be read to see all that are on
+    (coverage). F1 and the order need labels with two values; the higher one is
+    positive.
 
     Labels and features are matched by name, in any order. If the labels have no names,
     in MODEL or in DATA, they are matched by position; their numbers must agree.
@@ -59,6 +62,12 @@ def evaluate(
         (name.replace("_", " ").replace("f1", "F1"), percent(facts[name]))
         for name in ("microlabel_accuracy", "multilabel_accuracy", "microlabel_f1")
     ]
+    rows += [
+        (name.replace("_", " "), percent(facts[name]))
+        for name in ("average_precision", "ranking_loss")
+    ]
+    covered = facts["coverage"]
+    rows.append(("coverage", "-" if covered is None else f"{covered:.2f} labels"))
     n_samples, n_labels = facts["n_samples"], facts["n_labels"]
     title = f"{count(n_samples, 'example')}, {count(n_labels, 'label')}"
     print_table(("", ""), rows, title)
@@ -103,8 +112,21 @@ def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
         "microlabel_accuracy": metrics.microlabel_accuracy(truth, predicted),
         "multilabel_accuracy": metrics.multilabel_accuracy(truth, predicted),
         "microlabel_f1": metrics.microlabel_f1(*positive) if all(is_binary) else None,
+        **_ranking(trained, dataset, positive.truth if all(is_binary) else None),
         "labels": single,
     }
+
+
+def _ranking(
+    trained: "TrainedModel", dataset: "Dataset", truth: Any
+) -> dict[str, float | None]:
+    """Return the measures of the order of labels; None for labels of many values."""
+    from spanforest.metrics import RANKING_MEASURES
+
+    if truth is None:
+        return dict.fromkeys(RANKING_MEASURES)
+    scores = trained.scores(dataset)
+    return {name: measure(truth, scores) for name, measure in RANKING_MEASURES.items()}
 
 
 def _print_labels(labels: list[dict[str, Any]]) -> None:

@@ -128,6 +128,10 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _name(kernel: Any) -> str:
+    if isinstance(kernel, list):  # one per member in turn
+        return ", ".join(map(_name, kernel))
+    if hasattr(kernel, "kernels"):  # a sum
+        return " + ".join(map(_name, kernel.kernels))
     return kernel if isinstance(kernel, str) else repr(kernel)
 
 

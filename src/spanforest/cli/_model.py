@@ -17,6 +17,7 @@ from spanforest._wording import listed, numbered_labels
 from spanforest.cli._options import Aggregation, bad_option
 from spanforest.diagnostics import final_step
 from spanforest.ensemble import RandomGraphEnsembleClassifier
+from spanforest.metrics import is_missing
 from spanforest.persistence import load
 
 if TYPE_CHECKING:
@@ -249,6 +250,8 @@ class TrainedModel:
     def predict(self, dataset: "Dataset") -> NDArray[Any]:
         """Return the predicted labels, of shape (n_samples, n_labels)."""
         predicted = self.estimator.predict(self.inputs(dataset))
+        if sparse.issparse(predicted):  # a model that Python trained on sparse labels
+            predicted = predicted.toarray()
         return predicted.reshape(len(predicted), -1)
 
     def scores(self, dataset: "Dataset") -> NDArray[np.float64]:
@@ -318,5 +321,10 @@ def _with_values(
                 f"{source}: the values of the label {name!r} were numbers in training; "
                 f"found {example!r}."
             )
-        columns.append([str(value) for value in column] if text else column.tolist())
+        columns.append([_text(value) for value in column] if text else column.tolist())
     return np.array(list(zip(*columns, strict=True)), dtype=object)
+
+
+def _text(value: Any) -> str | None:
+    """Return a value of a label as text, None if it is missing."""
+    return None if is_missing(value) else str(value)

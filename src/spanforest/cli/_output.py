@@ -1,7 +1,6 @@
 """How the commands print: tables, JSON, and messages on the standard error output."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,22 +8,8 @@ from typing import Any
 
 import typer
 
+from spanforest._wording import INVISIBLE, visible
 from spanforest.cli._advice import in_options
-
-# control characters, which a terminal obeys, and those that reverse the text; names of
-# labels, columns and files may contain them
-_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def visible(text: str) -> str:
-    r"""Return one line of text in which control characters are escaped.
-
-    Examples
-    --------
-    >>> print(visible("\x1b[31mred\nline"))
-    \x1b[31mred\nline
-    """
-    return _INVISIBLE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def echo(line: str = "", *, err: bool = False) -> None:
@@ -36,7 +21,7 @@ def print_json(value: Any) -> None:
     """Print a value as JSON, with all control characters escaped."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     lines = [
-        _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+        INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
         for line in text.split("\n")
     ]
     typer.echo("\n".join(lines))

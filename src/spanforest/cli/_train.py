@@ -1,7 +1,7 @@
 """The command ``spanforest train``."""
 
 import csv
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +32,7 @@ from spanforest.cli._train_options import (
     Missing,
     Scaling,
     TrainingMode,
+    kernel_names,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Training(NamedTuple):
     output: Path
     scale: Scaling
     missing: Missing
-    kernel: KernelName | None
+    kernel: str | None
     graph: str  # the name of a generator, or a file
     n_trees: int | None
     parameters: dict[str, Any]  # passed to the classifier as they are
@@ -126,7 +127,8 @@ def _train(training: Training) -> None:
     _check_model_file(output, data, training.graph)
     graph = _read_graph(training.graph)
     is_random = isinstance(graph, str) and graph not in NOT_RANDOM
-    takes_gaps = training.kernel is KernelName.forest
+    names = chain.from_iterable(kernel_names(training.kernel or ""))
+    takes_gaps = set(names) == {KernelName.forest}
     dataset = read_training_data(
         training.request,
         fills_gaps=takes_gaps or training.missing is not Missing.refuse,
@@ -275,9 +277,9 @@ def _read_graph(graph: str) -> str | list[list[str]]:
     return edges
 
 
-def _choose_kernel(dataset: "Dataset", kernel: KernelName | None) -> str:
+def _choose_kernel(dataset: "Dataset", kernel: str | None) -> Any:
     if dataset.X is not None and kernel is not None:
-        return kernel.value
+        return _read_kernel(kernel)
     if dataset.X is not None:
         # data sets have "linear" unless something else is known about them
         return "auto" if dataset.kernel == "linear" else dataset.kernel
@@ -287,6 +289,16 @@ def _choose_kernel(dataset: "Dataset", kernel: KernelName | None) -> str:
             "--kernel",
         )
     return "precomputed"
+
+
+def _read_kernel(text: str) -> Any:
+    """Return a kernel, a sum of kernels, or a list of these for the members."""
+    from spanforest.kernels import SumKernel
+
+    kernels: list[Any] = [
+        SumKernel(names) if len(names) > 1 else names[0] for names in kernel_names(text)
+    ]
+    return kernels if len(kernels) > 1 else kernels[0]
 
 
 def _choose_scaling(dataset: "Dataset", scale: Scaling) -> str | None:

@@ -1,6 +1,7 @@
 """The options of ``spanforest train`` that other commands do not have."""
 
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +66,33 @@ class Missing(StrEnum):
     median = "median"
 
 
+def kernel_names(text: str) -> list[list[str]]:
+    """Return the kernels of the members in turn, each with the names that it adds up.
+
+    Examples
+    --------
+    >>> kernel_names("linear,rbf+forest")
+    [['linear'], ['rbf', 'forest']]
+    """
+    return [
+        [name.strip() for name in one.split("+")] for one in text.strip().split(",")
+    ]
+
+
+def _known_kernels(text: str | None) -> str | None:
+    if text is None:
+        return None
+    names = chain.from_iterable(kernel_names(text))
+    unknown = [name for name in names if name not in {*KernelName}]
+    if unknown:
+        known = ", ".join(repr(str(name)) for name in KernelName)
+        raise typer.BadParameter(
+            f"{unknown[0]!r} is not one of {known}. Separate several kernels by "
+            "commas, or add them up with +."
+        )
+    return text
+
+
 def _not_zero(jobs: int | None) -> int | None:
     if jobs == 0:
         raise typer.BadParameter("it must be 1 or more, or -1 for all cores; got 0.")
@@ -95,12 +123,16 @@ MissingOption = Annotated[
     ),
 ]
 KernelOption = Annotated[
-    KernelName | None,
+    str | None,
     typer.Option(
-        help="The kernel. forest is learned from the examples and their labels. By "
-        "default rbf for tables of at most 5000 examples, linear for more and for "
-        "words, bits and counts, or the one that suits a known data set. If DATA has a "
-        "kernel matrix, that one is used.",
+        metavar="KERNEL",
+        callback=_known_kernels,
+        help=f"The kernel: {', '.join(KernelName)}. forest is learned from the "
+        "examples and their labels. With commas, as in rbf,forest, members take the "
+        "kernels in turn; rbf+forest is the sum of two kernels. By default rbf for "
+        "tables of at most 5000 examples, linear for more and for words, bits and "
+        "counts, or the one that suits a known data set. If DATA has a kernel matrix, "
+        "that one is used.",
         show_default=False,
     ),
 ]

@@ -12,6 +12,14 @@ from spanforest._wording import listed, quoted
 _LARGEST = 2**53  # floats represent every whole number up to this one
 
 
+class MissingColumnsError(ValueError):
+    """Some columns that a reader asked for are not in the file."""
+
+    def __init__(self, message: str, missing: Sequence[str]) -> None:
+        super().__init__(message)
+        self.missing = tuple(missing)
+
+
 class Columns(NamedTuple):
     """The names of the columns of a file."""
 
@@ -24,10 +32,11 @@ class Columns(NamedTuple):
         known = set(self.names)
         missing = [name for name in wanted if name not in known]
         if missing:
-            raise ValueError(
+            raise MissingColumnsError(
                 f"{self.path}: {option} must be names of {self.noun}; "
                 f"{listed(missing)} not found. The {self.noun} are "
-                f"{listed(self.names)}."
+                f"{listed(self.names)}.",
+                missing,
             )
         if len(set(wanted)) < len(wanted):
             twice = Counter(wanted).most_common(1)[0][0]

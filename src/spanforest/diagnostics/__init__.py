@@ -1,4 +1,4 @@
-"""Looking at fitted models: Theorem 1 in numbers, couplings of labels, explanations.
+"""Looking at fitted models: couplings, explanations, features that matter, Theorem 1.
 
 All functions take a fitted `MMCRFClassifier` or `RandomGraphEnsembleClassifier`, also
 as the last step of a scikit-learn pipeline or as the best estimator of a search.
@@ -15,8 +15,13 @@ from spanforest.diagnostics._couplings import (
 from spanforest.diagnostics._explain import (
     Contribution,
     Explanation,
+    FeatureContribution,
     LabelExplanation,
     explain,
+)
+from spanforest.diagnostics._feature_importance import (
+    FeatureImportance,
+    feature_importance,
 )
 from spanforest.diagnostics._measures import LabelMeasures, Positives
 from spanforest.diagnostics._models import (
@@ -38,6 +43,8 @@ __all__ = [
     "Couplings",
     "DiversityCurve",
     "Explanation",
+    "FeatureContribution",
+    "FeatureImportance",
     "LabelExplanation",
     "LabelMeasures",
     "Positives",
@@ -45,6 +52,7 @@ __all__ = [
     "diversity_curve",
     "edge_couplings",
     "explain",
+    "feature_importance",
     "final_step",
     "graph_of",
     "in_training_order",

@@ -1,9 +1,9 @@
-"""Why a model predicts a label set: the edges that speak for and against each label."""
+"""Why a model predicts a label set: edges and features for and against each label."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,14 @@ class Contribution(NamedTuple):
     difference: float  # factor's score with the value minus with the alternative
 
 
+class FeatureContribution(NamedTuple):
+    """The part of one feature in a label's margin."""
+
+    feature: str
+    value: Any  # of the feature in the example
+    difference: float  # its part in the score with the value minus the alternative
+
+
 @dataclass(frozen=True)
 class LabelExplanation:
     """Why a label has its predicted value and not another, all other labels fixed."""
@@ -33,6 +41,10 @@ class LabelExplanation:
     alternative: Any  # the other value of highest score; None if there is none
     margin: float  # total score with the value minus with the alternative
     contributions: tuple[Contribution, ...]  # sum to the margin; largest first
+    features: tuple[FeatureContribution, ...] | None = (
+        None  # largest first; None: no parts
+    )
+    constant: float = 0.0  # what no feature has a part in; with them, the margin
 
     @property
     def support(self) -> tuple[Contribution, ...]:
@@ -44,33 +56,50 @@ class LabelExplanation:
         """Contributions against the predicted value, strongest first."""
         return tuple(one for one in self.contributions[::-1] if one.difference < 0)
 
-    def describe(self, n_edges: int = 3) -> str:
+    def describe(self, n_edges: int = 3, n_features: int = 3) -> str:
         """Return a few lines of text.
 
         Parameters
         ----------
         n_edges : int, default=3
             How many edges to name on either side; the others appear as one sum.
+        n_features : int, default=3
+            How many features to name on either side, where features have parts of their
+            own; the others appear as one sum. With 0 features are left out.
 
         Returns
         -------
         str
-            The margin first, then the contributions to it.
+            The margin first, then the edges, then the features that add up to it.
         """
         if self.alternative is None:
             return f"{self.label} = {self.value}, the only value seen in training"
         largest = max(abs(one.difference) for one in self.contributions)
         decimals = _decimals(max(largest, abs(self.margin)))
-        shown = [*self.support[:n_edges], *self.opposition[:n_edges][::-1]]
-        rows = [(one.difference, _cause(one)) for one in shown]
-        n_hidden = len(self.contributions) - len(shown)
-        if n_hidden:
-            rest = self.margin - sum(one.difference for one in shown)
-            rows.append((rest, f"{n_hidden} more"))
+        rows = _shown(self.contributions, n_edges)
         headline = f"{self.label} = {self.value}, not {self.alternative}"
         lines = [f"{headline}, by {self.margin:.{decimals}f}"]
         lines += [f"  {change:+9.{decimals}f}  {cause}" for change, cause in rows]
+        if n_features and self.features is not None:
+            rows = [*_shown(self.features, n_features), (self.constant, "constant")]
+            lines.append("  the same by features:")
+            lines += [f"  {change:+9.{decimals}f}  {cause}" for change, cause in rows]
         return "\n".join(lines)
+
+
+def _shown(
+    contributions: Sequence[Contribution | FeatureContribution], number: int
+) -> list[tuple[float, str]]:
+    """Return the strongest contributions on both sides, and the sum of the others."""
+    support = [one for one in contributions if one.difference > 0][:number]
+    opposition = [one for one in contributions if one.difference < 0]
+    shown = [*support, *opposition[max(0, len(opposition) - number) :]]
+    rows = [(one.difference, _cause(one)) for one in shown]
+    n_hidden = len(contributions) - len(shown)
+    if n_hidden:
+        rest = sum(one.difference for one in contributions) - sum(r for r, _ in rows)
+        rows.append((rest, f"{n_hidden} more"))
+    return rows
 
 
 def _decimals(largest: float) -> int:
@@ -80,7 +109,10 @@ def _decimals(largest: float) -> int:
     return max(0, 2 - int(np.floor(np.log10(largest))))
 
 
-def _cause(one: Contribution) -> str:
+def _cause(one: Contribution | FeatureContribution) -> str:
+    if isinstance(one, FeatureContribution):
+        value = f"{one.value:.4g}" if isinstance(one.value, float) else one.value
+        return f"{one.feature} = {value}"
     return "on its own" if one.other is None else f"{one.other} = {one.value}"
 
 
@@ -114,7 +146,9 @@ class Explanation:
         known = ", ".join(explanation.label for explanation in self.labels)
         raise KeyError(f"no label is called {label!r}; the labels are {known}.")
 
-    def describe(self, n_labels: int = 10, n_edges: int = 3) -> str:
+    def describe(
+        self, n_labels: int = 10, n_edges: int = 3, n_features: int = 3
+    ) -> str:
         """Return the explanation as text, labels of the smallest margin first.
 
         Parameters
@@ -123,6 +157,8 @@ class Explanation:
             How many labels to explain.
         n_edges : int, default=3
             How many edges to name on either side of each.
+        n_features : int, default=3
+            How many features to name on either side of each.
 
         Returns
         -------
@@ -130,7 +166,7 @@ class Explanation:
             Text of several lines.
         """
         closest = sorted(self.labels, key=lambda explanation: explanation.margin)
-        blocks = [explanation.describe(n_edges) for explanation in closest[:n_labels]]
+        blocks = [one.describe(n_edges, n_features) for one in closest[:n_labels]]
         n_hidden = len(closest) - len(blocks)
         if n_hidden > 0:
             blocks.append(f"{n_hidden} more labels, decided by larger margins")
@@ -138,13 +174,18 @@ class Explanation:
 
 
 def explain(
-    model: Any, x: Any, *, label_names: Sequence[str] | None = None
+    model: Any,
+    x: Any,
+    *,
+    label_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Say which edges speak for and against each label of a prediction.
+    """Say which edges and features speak for and against each label of a prediction.
 
     The predicted value of a label is compared with its best other value, while all
     other labels keep their predicted values. Only the edges at the label change their
-    scores; the changes sum to that of the total score.
+    scores; the changes sum to that of the total score. With a linear kernel or a forest
+    kernel, the same sum is also divided among the features.
 
     Parameters
     ----------
@@ -155,11 +196,21 @@ def explain(
         The example, or its kernel values with the training examples.
     label_names : sequence of str, optional
         Names of the labels; by default those of the training labels, or label0, ...
+    feature_names : sequence of str, optional
+        Names of the features; by default those of the training examples, or x0, ...
 
     Returns
     -------
     Explanation
         Print it to read it.
+
+    Notes
+    -----
+    With a linear kernel the part of a feature is its distance from its centre times its
+    weight. The centre is the one of `scaling`, or 0. With a forest kernel, a split on
+    the way of the example through a tree changes the mean margin of the training
+    examples that get as far; the change is the part of the feature that is split. What
+    is left is the constant. Other kernels compare whole examples.
 
     Examples
     --------
@@ -188,6 +239,15 @@ def explain(
         _explain_label(factors, scores[0], best.labels[0], j, names, fitted.coding)
         for j in range(factors.n_labels)
     )
+    parts = fitted.feature_parts(X, _changes(fitted, best.labels[0], labels))
+    if parts is not None:
+        features = list(
+            zip(fitted.feature_names(feature_names), _values(X), strict=True)
+        )
+        labels = tuple(
+            _with_features(label, features, own)
+            for label, own in zip(labels, parts.T, strict=True)
+        )
     return Explanation(labels, float(best.score[0]), bool(best.proven[0]))
 
 
@@ -236,3 +296,45 @@ def _explain_label(
     return LabelExplanation(
         names[j], value, values[rival], margin, tuple(contributions)
     )
+
+
+def _changes(
+    fitted: FittedModel,
+    codes: NDArray[np.intp],
+    labels: tuple[LabelExplanation, ...],
+) -> Any:
+    """Return the cells of the prediction minus those with an alternative, per label."""
+    variants = np.tile(codes, (len(labels), 1))
+    for j, (label, values) in enumerate(
+        zip(labels, fitted.coding.classes, strict=True)
+    ):
+        if label.alternative is not None:
+            variants[j, j] = int(np.flatnonzero(values == label.alternative)[0])
+    factors, changes = fitted.factors, 0
+    for sign, labellings in ((1.0, np.tile(codes, (len(labels), 1))), (-1.0, variants)):
+        cells = factors.cells(labellings)
+        places = cells.ravel(), np.repeat(np.arange(len(labels)), cells.shape[1])
+        shape = factors.n_cells, len(labels)
+        changes += sparse.csr_array((np.full(cells.size, sign), places), shape=shape)
+    return changes
+
+
+def _with_features(
+    label: LabelExplanation,
+    features: list[tuple[str, Any]],
+    parts: NDArray[np.float64],
+) -> LabelExplanation:
+    if label.alternative is None:
+        return label
+    own = tuple(
+        FeatureContribution(features[k][0], features[k][1], float(parts[k]))
+        for k in np.argsort(-parts, kind="stable")
+        if parts[k] != 0.0
+    )
+    return replace(label, features=own, constant=label.margin - float(parts.sum()))
+
+
+def _values(X: Any) -> list[Any]:
+    """Return the features of a matrix of one row, as the caller gave them."""
+    matrix = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return matrix[0].tolist()

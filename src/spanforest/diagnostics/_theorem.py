@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from spanforest._several_inputs import of_member
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import FactorGraph
@@ -201,7 +202,8 @@ def _summed_terms(members: list[FittedModel], block: _Block) -> NDArray[np.float
     mean = np.zeros(block.codes.shape)
     variances, covariances, squares = np.zeros((3, len(block.codes)))
     for t, member in enumerate(members):
-        scores = node_scores(member.factors, member.scores(block.rows), block.codes)
+        member_scores = member.scores(of_member(block.rows, t))
+        scores = node_scores(member.factors, member_scores, block.codes)
         before = scores - mean
         mean += before / (t + 1)
         after = scores - mean

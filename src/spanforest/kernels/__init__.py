@@ -6,7 +6,11 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 
 from spanforest.kernels._arrays import unit_rows
 from spanforest.kernels._forest import ForestKernel
-from spanforest.kernels._functions import median_gamma, tanimoto_kernel
+from spanforest.kernels._functions import (
+    median_gamma,
+    scale_gamma,
+    tanimoto_kernel,
+)
 from spanforest.kernels._matrices import check_kernel_matrix, unit_diagonal
 from spanforest.kernels._registry import (
     KERNEL_NAMES,
@@ -15,6 +19,7 @@ from spanforest.kernels._registry import (
     KernelSpec,
     Scale,
 )
+from spanforest.kernels._sum import SumKernel
 
 __all__ = [
     "KERNELS",
@@ -23,8 +28,10 @@ __all__ = [
     "Kernel",
     "KernelSpec",
     "Scale",
+    "SumKernel",
     "check_kernel_matrix",
     "median_gamma",
+    "scale_gamma",
     "tanimoto_kernel",
     "unit_diagonal",
     "unit_rows",

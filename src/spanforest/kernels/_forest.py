@@ -15,7 +15,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from spanforest import _compiled
 from spanforest._parameters import check_count, check_option
@@ -170,6 +169,9 @@ class ForestKernel(BaseEstimator):
         seed: int,
     ) -> dict[str, NDArray[Any]]:
         """Grow one tree; return its nodes as `DecisionTrees` names them."""
+        # imported here: it brings the linear models and SVMs of scikit-learn along
+        from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
         options = {
             "min_samples_leaf": self.min_samples_leaf,
             "max_features": self.max_features,
@@ -256,10 +258,10 @@ class LeafMap:
         )
         leaves = np.empty((X.shape[0], self.n_trees), dtype=np.int32)
         if sparse.issparse(X):
-            rows = _compiled.SparseRows(X.data, X.indices, X.indptr)
+            rows = _compiled.SparseRows.of(X)
             _compiled.sparse_leaves(rows, self.n_features, trees, leaves)
         else:
-            _compiled.dense_leaves(np.ascontiguousarray(X), trees, leaves)
+            _compiled.dense_leaves(_compiled.read_only(X), trees, leaves)
         return leaves
 
     def indicator(self, leaves: NDArray[np.int32]) -> sparse.csr_array:

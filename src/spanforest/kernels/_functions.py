@@ -67,6 +67,39 @@ def tanimoto_kernel(X: Any, Y: Any = None) -> FloatArray:
     return K
 
 
+def scale_gamma(X: Any, sample_weight: Any = None) -> float:
+    """Return 1 / (n_features * variance of all entries), scikit-learn's "scale".
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        The training examples.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each example counts.
+
+    Returns
+    -------
+    float
+        Positive; 1 if all entries are equal, as in scikit-learn.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import scale_gamma
+    >>> scale_gamma([[0.0, 2.0], [2.0, 0.0]])
+    0.5
+    """
+    X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
+    n_samples, n_features = X.shape
+    weights = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight)
+    shares = weights / (weights.sum() * n_features)
+    mean = float(np.sum(X.T @ shares))
+    if issparse(X):
+        variance = float(squared_norms(X) @ shares) - mean**2
+    else:
+        variance = float(squared_norms(X - mean) @ shares)
+    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+
+
 def median_gamma(X: Any, sample_weight: Any = None) -> float:
     """Return the Gaussian scale at which a typical pair of examples has value 1/e.
 

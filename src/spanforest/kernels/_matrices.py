@@ -161,7 +161,7 @@ def _check_pairs(K: FloatArray, name: str, allowed: float) -> None:
     diagonal = K.diagonal().astype(np.float64)
     noise = _SHIFT * float(np.abs(diagonal).max())
     lengths = np.sqrt((1 + _MINOR_TOL) * np.maximum(diagonal, 0))
-    asymmetry, too_large = _compiled.worst_pairs(np.ascontiguousarray(K), lengths)
+    asymmetry, too_large = _compiled.worst_pairs(_compiled.read_only(K), lengths)
     worst, i, j = asymmetry
     if worst > allowed:
         raise ValueError(

@@ -6,7 +6,7 @@ again, without importing this module; a test compares the two lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -33,9 +33,11 @@ from spanforest.kernels._functions import (
     gaussian_kernel,
     length_gamma,
     median_gamma,
+    scale_gamma,
     tanimoto_kernel,
 )
 from spanforest.kernels._matrices import check_square
+from spanforest.kernels._sum import SumKernel
 
 _CALLABLE_BLOCK = 32  # rows per call when only a callable kernel's diagonal is wanted
 
@@ -54,25 +56,26 @@ class KernelSpec:
     "tanimoto"     see `tanimoto_kernel`
     "forest"       see `ForestKernel`; needs labels, so it has no `matrix` here
     "precomputed"  the kernel matrix itself is given in place of `X`
+    a `SumKernel`  a sum of others; has no `matrix` here, as its parts may need labels
     a callable     `name(X, Y, **kernel_params)`, on two whole matrices
     =============  =======================================================
 
     Parameters
     ----------
-    name : str, ForestKernel or callable, default="linear"
-        A name of the table, a `ForestKernel`, or a function of two matrices that
-        returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry (i, j) may
-        depend on the two examples i and j only.
-    gamma : float, optional
+    name : str, ForestKernel, SumKernel or callable, default="linear"
+        A name of the table, a `ForestKernel` or `SumKernel`, or a function of two
+        matrices that returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry
+        (i, j) may depend on the two examples i and j only.
+    gamma : float or "scale", optional
         Scale of "poly" and "rbf", positive. By default it is derived from the training
         examples, which are those of the columns: `median_gamma` for "rbf",
-        1 / n_features for "poly".
+        1 / n_features for "poly". "scale" is derived by `scale_gamma`.
     degree : int, default=3
         Degree of "poly", positive.
     coef0 : float, default=1
         Constant of "poly"; not negative, or the kernel would be indefinite.
     kernel_params : mapping, optional
-        Keyword arguments for a callable. The named kernels take none.
+        Keyword arguments for a callable, or those in a sum. Other kernels take none.
 
     Raises
     ------
@@ -90,8 +93,8 @@ class KernelSpec:
     array([4., 9.])
     """
 
-    name: str | ForestKernel | Callable[..., Any] = "linear"
-    gamma: float | None = None
+    name: str | ForestKernel | SumKernel | Callable[..., Any] = "linear"
+    gamma: Any = None  # float, "scale" or None
     degree: int = 3
     coef0: float = 1
     kernel_params: Mapping[str, Any] | None = field(default=None, hash=False)
@@ -101,13 +104,24 @@ class KernelSpec:
             # a copy: the caller's dict may change between fit and predict
             object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))
             return
+        if isinstance(self.name, list | tuple):
+            raise ValueError(
+                f"a single model has a single kernel; got the list {self.name!r}. Pass "
+                "the list to RandomGraphEnsembleClassifier, whose members then differ "
+                "in kernel, or pass a spanforest.kernels.SumKernel."
+            )
+        if isinstance(self.name, SumKernel):
+            self.name.check()
+            _ = self.parts  # refuses unknown names and parameters out of range
+            return
         names = sorted([*KERNELS, "forest", "precomputed"])
         if isinstance(self.name, ForestKernel):
             self.name.check()
         elif not isinstance(self.name, str) or self.name not in names:
             raise ValueError(
                 f"Unknown kernel {self.name!r}. Pass one of "
-                f"{', '.join(map(repr, names))}, a ForestKernel or a callable."
+                f"{', '.join(map(repr, names))}, a ForestKernel, a SumKernel or a "
+                "callable."
             )
         if self.kernel_params:
             raise ValueError(
@@ -152,6 +166,21 @@ class KernelSpec:
         return self.name == "forest" or isinstance(self.name, ForestKernel)
 
     @property
+    def parts(self) -> list[KernelSpec]:
+        """The kernels of a sum, each with its parameters; a kernel is its own part.
+
+        Examples
+        --------
+        >>> spec = KernelSpec(SumKernel(["rbf", "poly"]), gamma=2.0)
+        >>> [(part.name, part.gamma) for part in spec.parts]
+        [('rbf', 2.0), ('poly', 2.0)]
+        """
+        if not isinstance(self.name, SumKernel):
+            return [self]
+        params = self.gamma, self.degree, self.coef0, self.kernel_params
+        return kernel_specs(self.name.kernels, *params)
+
+    @property
     def _named(self) -> Kernel | None:
         return KERNELS.get(self.name) if isinstance(self.name, str) else None
 
@@ -167,9 +196,10 @@ class KernelSpec:
         """
         if self._scale is None:
             return replace(self, gamma=None)
-        if self.gamma is not None:
+        if isinstance(self.gamma, Real):
             return self
-        return replace(self, gamma=self._scale.default(X, sample_weight))
+        derived = self._scale.default if self.gamma is None else scale_gamma
+        return replace(self, gamma=derived(X, sample_weight))
 
     def unit_gamma(self, X: Any, sample_weight: Any = None) -> float:
         """Return the gamma at which a typical size of the examples `X` becomes 1.
@@ -255,8 +285,8 @@ class KernelSpec:
     def _by_name(self) -> Kernel:
         if self._named is None:
             raise ValueError(
-                "the forest kernel is grown on examples and labels, and has no values "
-                "before that. Pass it to a classifier."
+                "forests and sums of kernels depend on training examples and labels, "
+                "and have no values before. Pass them to a classifier."
             )
         return self._named
 
@@ -292,6 +322,46 @@ class KernelSpec:
         )
 
 
+def kernel_specs(
+    kernels: Sequence[Any],
+    gamma: float | None = None,
+    degree: int = 3,
+    coef0: float = 1,
+    kernel_params: Mapping[str, Any] | None = None,
+) -> list[KernelSpec]:
+    """Return several kernels with the same parameters.
+
+    If there are callables among them, `kernel_params` are meant for these.
+
+    Examples
+    --------
+    >>> [spec.kernel_params for spec in kernel_specs(["rbf", max], kernel_params={})]
+    [None, {}]
+    """
+    takers = [takes_params(kernel) for kernel in kernels]
+    return [
+        KernelSpec(
+            *(kernel, gamma, degree, coef0),
+            kernel_params if takes or not any(takers) else None,
+        )
+        for kernel, takes in zip(kernels, takers, strict=True)
+    ]
+
+
+def takes_params(kernel: Any) -> bool:
+    """Return whether `kernel_params` are for this kernel, or for one inside it.
+
+    Examples
+    --------
+    >>> takes_params(SumKernel(["rbf", max])), takes_params("rbf")
+    (True, False)
+    """
+    inside = kernel.kernels if isinstance(kernel, SumKernel) else kernel
+    if isinstance(inside, list | tuple):
+        return any(map(takes_params, inside))
+    return callable(kernel)
+
+
 class Scale(NamedTuple):
     """Two ways to derive a gamma from training examples and their weights."""
 
@@ -310,10 +380,12 @@ class Kernel(NamedTuple):
 
 def _check_gamma(spec: KernelSpec) -> None:
     gamma = spec.gamma
-    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+    if gamma is None or (isinstance(gamma, str) and gamma == "scale"):
+        return
+    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(
-            "gamma must be a positive number, or None for one that is derived from the "
-            f"training examples; got {gamma!r}."
+            'gamma must be a positive number, or None or "scale" for one that is '
+            f"derived from the training examples; got {gamma!r}."
         )
 
 
@@ -336,7 +408,7 @@ def _ones(spec: KernelSpec, X: Any) -> FloatArray:
 
 
 def _polynomial_diagonal(spec: KernelSpec, X: Any) -> FloatArray:
-    gamma = _one_over_n_features(X) if spec.gamma is None else spec.gamma
+    gamma = spec.with_gamma(X).gamma
     # float(): a NumPy scalar would turn float32 into float64
     base = float(gamma) * squared_norms(X) + float(spec.coef0)
     return base**spec.degree
@@ -353,7 +425,11 @@ KERNELS: dict[str, Kernel] = {
     ),
     "poly": Kernel(
         matrix=lambda spec, X, Y: polynomial_kernel(
-            X, Y, gamma=spec.gamma, degree=spec.degree, coef0=spec.coef0
+            X,
+            Y,
+            gamma=spec.with_gamma(X if Y is None else Y).gamma,
+            degree=spec.degree,
+            coef0=spec.coef0,
         ),
         diagonal=_polynomial_diagonal,
         scale=Scale(default=_one_over_n_features, unit=length_gamma),

@@ -3,7 +3,7 @@
 from spanforest.paper._dataset_table import DatasetTable, dataset_table
 from spanforest.paper._experiment import Experiment
 from spanforest.paper._learning_curves import LearningCurves, learning_curves
-from spanforest.paper._names import METHODS, display_name, in_order
+from spanforest.paper._names import METHODS, display_name, in_order, spelled_out
 from spanforest.paper._performance_table import PerformanceTable, performance_table
 from spanforest.paper._protocols import PROTOCOLS
 from spanforest.paper._published import DATASETS
@@ -41,4 +41,5 @@ __all__ = [
     "performance_table",
     "run",
     "select_folds",
+    "spelled_out",
 ]

@@ -22,6 +22,19 @@ _METHOD_TITLES = {
     "mlknn": "MLkNN",
 }
 METHODS = tuple(_METHOD_TITLES)
+_SPELLED_OUT = {
+    "svm": "one support vector machine per label",
+    "bagging": "support vector machines per label, on resampled examples",
+    "adaboost": "AdaBoost.MH, boosted decision stumps",
+    "mtl": "multi-task feature learning",
+    "mmcrf": "max-margin conditional random field on one random tree",
+    "mve": "ensemble of random trees, combined by majority vote",
+    "amm": "ensemble of random trees, combined by the average of max-marginals",
+    "mam": "ensemble of random trees, combined by the maximum of average marginals",
+    "selftuned": "MAM that chooses its own parameters in training",
+    "boomer": "gradient boosted multilabel rules",
+    "mlknn": "multilabel k nearest neighbours",
+}
 
 TITLES: Mapping[str, str] = {
     **{name: measure.title for name, measure in MEASURES.items()},
@@ -55,3 +68,15 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> tuple[str, ...]:
     distinct = set(names)
     known = tuple(name for name in order if name in distinct)
     return (*known, *sorted(distinct.difference(known)))
+
+
+def spelled_out(methods: Iterable[str]) -> dict[str, str]:
+    """Return what the names of methods stand for; names that say it are left out.
+
+    Examples
+    --------
+    >>> from spanforest.paper import spelled_out
+    >>> spelled_out(["mtl", "forest"])
+    {'MTL': 'multi-task feature learning'}
+    """
+    return {display_name(m): _SPELLED_OUT[m] for m in methods if m in _SPELLED_OUT}

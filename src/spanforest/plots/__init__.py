@@ -10,6 +10,7 @@ from spanforest.plots._comparison import CriticalDifferenceDisplay
 from spanforest.plots._convergence import DualityGapDisplay
 from spanforest.plots._diversity import DiversityDisplay
 from spanforest.plots._ensemble_curves import EnsembleCurveDisplay, plot_learning_curves
+from spanforest.plots._feature_importance import FeatureImportanceDisplay
 from spanforest.plots._label_graph import LabelGraphDisplay
 from spanforest.plots._label_measures import LabelMeasuresDisplay
 from spanforest.plots._score_calibration import ScoreCalibrationDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "DiversityDisplay",
     "DualityGapDisplay",
     "EnsembleCurveDisplay",
+    "FeatureImportanceDisplay",
     "LabelGraphDisplay",
     "LabelMeasures",
     "LabelMeasuresDisplay",

@@ -18,6 +18,7 @@ from spanforest.plots._style import (
     count_from_one,
     measure_label,
     method_colour,
+    method_dashes,
     optional,
     tidy,
 )
@@ -226,6 +227,7 @@ def _draw_curves(
             sizes,
             100 * curve,
             color=method_colour(method),
+            linestyle=method_dashes(method),
             label=method.upper(),
             linewidth=1.4,
             marker="o" if len(curve) == 1 else None,

@@ -17,6 +17,8 @@ ORANGE, SKY, GREEN = "#e69f00", "#56b4e9", "#009e73"
 BLUE, VERMILION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 
 _METHOD_COLOURS = {"mve": GREEN, "amm": BLUE, "mam": VERMILION}
+# beside colours, for readers who do not see them
+_METHOD_DASHES = {"mve": (0, (1, 1.3)), "amm": (0, (6, 1.5, 1.2, 1.5))}
 
 
 def method_colour(method: str) -> str:
@@ -40,6 +42,17 @@ def method_colour(method: str) -> str:
     True
     """
     return _METHOD_COLOURS.get(method.lower(), GREY)
+
+
+def method_dashes(method: str) -> Any:
+    """Return the style of line that the curve of a method has, as matplotlib takes it.
+
+    Examples
+    --------
+    >>> method_dashes("mam"), method_dashes("AMM")
+    ('solid', (0, (6, 1.5, 1.2, 1.5)))
+    """
+    return _METHOD_DASHES.get(method.lower(), "solid")
 
 
 def measure_label(measure: str) -> str:

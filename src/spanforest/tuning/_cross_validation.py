@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
 from spanforest._parallel import Workers
+from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
 from spanforest.aggregation import combine
 from spanforest.ensemble import Plan
@@ -69,6 +70,10 @@ class Fold(NamedTuple):
             values.append(known)
         return cls(inside, test_rows, values)
 
+    def of_member(self, t: int) -> tuple[TrainingSet, Any]:
+        """Return what member t learns from, and the rows that it is tested on."""
+        return self.data.of_member(t), of_member(self.test_rows, t)
+
     def codes_in_all_data(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes that all data have for predicted codes."""
         columns = zip(self.values, codes.T, strict=True)
@@ -95,9 +100,9 @@ class Search(NamedTuple):
         folds = [Fold.of(data, *rows) for rows in self.folds]
         settings = [self.plan.settings._replace(loss=loss) for loss in self.grid.losses]
         calls = [
-            (fold.data, fold.test_rows, draw, setting, self.grid.Cs)
+            (*fold.of_member(t), draw, setting, self.grid.Cs)
             for fold, setting in product(folds, settings)
-            for draw in self.plan.draws
+            for t, draw in enumerate(self.plan.draws)
         ]
         paths = self.workers.run(scores_along_path, calls, what)
         n = len(self.plan.draws)

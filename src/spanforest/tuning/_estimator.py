@@ -14,13 +14,19 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import needs_probability
+from spanforest._estimator_docs import documented
 from spanforest._inputs import KernelInput
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._training import TrainingSet
 from spanforest._weights import Targets
-from spanforest.ensemble import RandomGraphEnsembleClassifier, warn_of_shortfall
+from spanforest.ensemble import (
+    RandomGraphEnsembleClassifier,
+    check_member_kernels,
+    warn_of_shortfall,
+)
 from spanforest.kernels import KernelSpec
+from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
@@ -42,6 +48,7 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@documented
 class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     """Random graph ensemble that chooses its kernel, C and loss by cross-validation.
 
@@ -52,39 +59,40 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=30
-        Number of members of the final ensemble.
-    aggregation : {"mve", "amm", "mam"}, default="mam"
-        How members are combined, in the search as in the end.
-    training : {"separate", "joint"}, default="separate"
-        As in `RandomGraphEnsembleClassifier`. With "joint" the search trains the union
-        of all graphs too, and `n_estimators_search` is not used.
-    graph : str, graph, list of graphs or callable, default="informed_tree"
-        As in `RandomGraphEnsembleClassifier`, where ``"random_tree"``, which does not
-        look at the labels, is the default.
-    kernels : str, ForestKernel, callable or sequence of these, \
-    default=("linear", "rbf")
-        Kernels to choose from; any that `RandomGraphEnsembleClassifier` takes. A forest
-        is grown again on every fold.
-        "precomputed" can only stand alone.
-    gammas : sequence of float, optional
+    n_estimators
+        This is the size of the final ensemble.
+    aggregation
+        The search combines them in the same way.
+    training
+        With "joint" the search trains the union of all graphs too, and
+        `n_estimators_search` is not used.
+    graph : str, graph, list of graphs or callable
+        It is drawn anew for every member. A list has one graph per member.
+    kernels : str, ForestKernel, SumKernel, callable or sequence of these
+        Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
+        ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
+        on every fold), a function of two feature matrices, a
+        `spanforest.kernels.SumKernel`; or ``"precomputed"``, which can only stand
+        alone. A list inside the sequence is one choice, whose members take its kernels
+        in turn.
+    gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
         examples (for "poly", their mean squared length) becomes 1. By default
-        0.5, 1, 2.
-    degree, coef0, kernel_params, normalize_kernel, scaling
-        As in `MMCRFClassifier`, the same for all kernels that have them.
-    Cs : sequence of float, default=(0.3, 1, 3, 10)
-        Values of C to choose from.
-    losses : str or sequence of str, default=("edge", "hamming")
-        Losses to choose from.
-    fit_intercept, tol, max_iter, missing_label, class_weight
-        As in `RandomGraphEnsembleClassifier`. The search stops at a gap of 0.05 or
-        after 50 passes if these ask for more.
-    cv : int, splitter or iterable of (train, test), default=3
+        0.5, 1, 2. Kernels in lists and sums have their default gamma.
+    Cs : sequence of float
+        Values of C to choose from: the weight of the training errors.
+    losses : str or sequence of str
+        Losses to choose from. ``"edge"`` counts edges whose label pair is wrong,
+        ``"hamming"`` counts wrong labels.
+    tol
+        The search stops at a gap of 0.05 if this asks for a smaller one.
+    max_iter
+        The search stops after 50 passes if this asks for more.
+    cv : int, splitter or iterable of (train, test)
         Number of folds, which then agree in how many positive labels their examples
         have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds.
-    scoring : str or callable, default="mean"
+    scoring : str or callable
         What the best candidate is best in: "multilabel_accuracy",
         "microlabel_accuracy", "microlabel_f1" (of the higher of two values), the "mean"
         of them (without F1 if a label has more than two values); the name of a scorer
@@ -94,19 +102,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         values as 0 and 1, and row numbers in place of features. Labels that are not
         observed do not count; scorers and functions see the predicted label in their
         place.
-    n_estimators_search : int, default=3
+    n_estimators_search : int
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
-    random_state : int, RandomState, Generator or None
-        Draws the graphs, the folds and the order of the examples.
-    verbose : int, default=0
-        Show progress if positive: a bar on a terminal if rich is installed, else plain
-        lines on stderr.
-    n_jobs : int, optional
-        How many members are trained at the same time, in threads unless joblib is told
-        otherwise. It changes no result.
-    probability : bool, default=False
-        As in `RandomGraphEnsembleClassifier`, for the final ensemble.
+    random_state
+        It draws the folds too.
+    probability
+        The first ten members of the final ensemble are trained again on each of five
+        folds.
 
     Attributes
     ----------
@@ -125,11 +128,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         As in `sklearn.model_selection.GridSearchCV`; a data frame can be made of it.
         Training times are of one value of C after another, each beginning where the one
         before it ended.
-    estimators_, graphs_, consensus_graph_, coef_, dual_coef_, intercept_, \
-    duality_gap_, dual_objective_, n_iter_, gap_history_, gap_seconds_, classes_, \
-    label_names_, has_node_factors_, calibration_, X_fit_, n_features_in_, \
-    feature_names_in_
-        Of the final ensemble, as in `RandomGraphEnsembleClassifier`.
+    estimators_, graphs_, consensus_graph_, cell_coef_, dual_coef_, \
+    cell_intercept_, coef_, intercept_, duality_gap_, dual_objective_, n_iter_, \
+    gap_history_, gap_seconds_, classes_, label_names_, has_node_factors_, \
+    calibration_, X_fit_, n_features_in_, feature_names_in_
+        Those of the final ensemble, described in `RandomGraphEnsembleClassifier`.
 
     See Also
     --------
@@ -272,11 +275,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     predict = _delegated(RandomGraphEnsembleClassifier.predict)
     predict_certified = _delegated(RandomGraphEnsembleClassifier.predict_certified)
     predict_topk = _delegated(RandomGraphEnsembleClassifier.predict_topk)
+    predict_ranking = _delegated(RandomGraphEnsembleClassifier.predict_ranking)
     staged_predict = _delegated(RandomGraphEnsembleClassifier.staged_predict)
     decision_function = _delegated(RandomGraphEnsembleClassifier.decision_function)
     score = _delegated(RandomGraphEnsembleClassifier.score)
     predict_proba = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_proba)
+    )
+    predict_log_proba = needs_probability(
+        _delegated(RandomGraphEnsembleClassifier.predict_log_proba)
     )
     predict_for = needs_probability(
         _delegated(RandomGraphEnsembleClassifier.predict_for)
@@ -318,14 +325,20 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
                 f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
             )
-        specs = [KernelSpec(kernel) for kernel in kernels]  # refuses unknown names
-        if self.gammas is not None and not any(spec.has_gamma for spec in specs):
+        n_estimators = check_count("n_estimators", self.n_estimators)
+        for kernel in kernels:
+            check_member_kernels(kernel, n_estimators)
+        # of all kernels, those with a scale need the examples here
+        scaled = [
+            kernel
+            for kernel in kernels
+            if not is_list(kernel) and KernelSpec(kernel).has_gamma
+        ]
+        if self.gammas is not None and not scaled:
             raise ValueError(
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
                 f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
-        # of all kernels, those with a scale need the examples here
-        scaled = [kernel for kernel in kernels if KernelSpec(kernel).has_gamma]
         reader = clone(template)
         reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
         X = reader._read_examples(X, reset=True)
@@ -337,11 +350,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         params: list[dict[str, Any]] = []
         for kernel in kernels:
             own = {"kernel": kernel}
-            if any(map(callable, kernels)) and not callable(kernel):
+            if any(map(takes_params, kernels)) and not takes_params(kernel):
                 own["kernel_params"] = None  # they are meant for the callable
             kernel_params = own.get("kernel_params", self.kernel_params)
-            spec = KernelSpec(kernel, None, self.degree, self.coef0, kernel_params)
-            if not spec.has_gamma:
+            inside = kernel if is_list(kernel) else [kernel]
+            # refuses unknown names and wrong parameters of all kernels
+            spec, *_ = kernel_specs(
+                inside, None, self.degree, self.coef0, kernel_params
+            )
+            if is_list(kernel) or not spec.has_gamma:
                 params.append(own)
                 continue
             given = KernelInput(spec, normalize=False)
@@ -359,6 +376,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ) -> Search:
         """Draw the folds, and pick the members that search."""
         n = check_count("n_estimators_search", self.n_estimators_search)
+        # every kernel of a list has a member, and all candidates have as many members
+        kernels = as_list("kernels", self.kernels)
+        n = max([n, *(len(kernel) for kernel in kernels if is_list(kernel))])
         plan = template._plan()
         settings = plan.settings._replace(
             tol=max(plan.settings.tol, SEARCH_TOL),
@@ -414,10 +434,15 @@ def try_kernel(
 ) -> Trial:
     """Let an ensemble read the training set, and score its candidates on the folds."""
     data = ensemble._begin_fit(X, y, sample_weight)
-    what = str(ensemble.kernel)
+    what = " ".join(str(ensemble.kernel).split())  # on one line
     if ensemble.gamma is not None:
         what += f", gamma {ensemble.gamma:.3g}"
     return Trial(search.run(data, what), ensemble, data)
+
+
+def is_list(kernel: Any) -> bool:
+    """Return whether a candidate has several kernels, one per member in turn."""
+    return isinstance(kernel, list | tuple)
 
 
 def as_list(name: str, values: Any) -> list[Any]:

@@ -1,15 +1,12 @@
 """The page: its data, put into templates, in one file without a network."""
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from spanforest import __version__
+from spanforest._html import Templates, page_style
 from spanforest._wording import count
 from spanforest.metrics import MEASURES
 from spanforest.paper import (
@@ -20,6 +17,7 @@ from spanforest.paper import (
     dataset_table,
     display_name,
     in_order,
+    spelled_out,
 )
 from spanforest.paper.report._graph_sources import (
     GraphSource,
@@ -36,8 +34,6 @@ from spanforest.paper.report._run_facts import (
 )
 from spanforest.paper.report._sections import GraphArticle, protocol_section
 from spanforest.paper.report._shown_runs import Run, find_runs
-from spanforest.paper.report._svg import page_style
-from spanforest.plots._style import optional
 
 _LONG_NOTE = 300  # letters; the note of an unfinished run lists every missing cell
 
@@ -88,16 +84,7 @@ def make_report(rows: Iterable[Row], models: Sequence[str | PathLike[str]] = ())
     """
     runs = find_runs(rows)
     sources = [*graphs_of_runs(runs), *map(graph_of_model, map(Path, models))]
-    template = _environment().get_template("page.html.jinja")
-    style, script = _text("page.css"), _text("page.js")
-    return template.render(
-        version=__version__,
-        style=style,
-        style_hash=_hash(style),
-        script=script,
-        script_hash=_hash(script),
-        **_contents(runs, sources),
-    )
+    return _templates().render(**_contents(runs, sources))
 
 
 def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, Any]:
@@ -108,13 +95,16 @@ def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, 
     panels = [panel for each in sections for row in each.curves for panel in row]
     datasets = in_order((name for run in runs for name in run.datasets), DATASETS)
     methods = in_order((name for run in runs for name in run.methods), METHODS)
+    size = f"{count(len(datasets), 'data set')}, {count(len(methods), 'method')}"
     contents = {"Data sets": datasets, "Methods": methods}
     listed = (
         Fact(what, f"{len(keys)}: {', '.join(map(display_name, keys))}")
         for what, keys in contents.items()
     )
     return {
-        "title": f"{count(len(datasets), 'data set')}, {count(len(methods), 'method')}",
+        "title": f"spanforest: {size}",
+        "size": size,
+        "abbreviations": spelled_out(methods),
         "facts": [*listed, *_facts(runs)],
         "failures": [
             (run.settings.protocol, failure)
@@ -129,36 +119,17 @@ def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, 
     }
 
 
-def _text(name: str) -> str:
-    folder = files("spanforest.paper.report").joinpath("templates")
-    return folder.joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n")
-
-
-def _hash(text: str) -> str:
-    """Return the hash by which the policy of the page allows a style or script."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return "sha256-" + base64.b64encode(digest).decode("ascii")
-
-
-def _environment() -> Any:
-    jinja2 = optional("jinja2", extra="paper")
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_text),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+def _templates() -> Templates:
+    templates = Templates("spanforest.paper.report")
+    environment = templates.environment
     environment.globals["measures"] = MEASURES
-    environment.globals["count"] = count
     environment.tests["number"] = _is_number
     environment.filters["word_columns"] = _word_columns
     environment.filters["split_places"] = lambda note: note.rsplit(": ", 1)
     environment.tests["long_note"] = lambda note: (
         len(note) > _LONG_NOTE and note.startswith("†")
     )
-    return environment
+    return templates
 
 
 def _is_number(text: str) -> bool:

@@ -1,28 +1,22 @@
-"""The figures of the page: learning curves, ranks of methods, label graphs."""
+"""The figures of the page: learning curves and ranks of methods."""
 
-import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._html import new_figure, to_svg, wrapped
 from spanforest.metrics import MEASURES
 from spanforest.paper import LearningCurves, RankComparison, display_name
-from spanforest.paper.report._graph_sources import GraphSource
-from spanforest.paper.report._svg import new_figure, to_svg
-from spanforest.plots import (
-    CriticalDifferenceDisplay,
-    EnsembleCurveDisplay,
-    LabelGraphDisplay,
-)
+from spanforest.paper.report._verdicts import ALPHA
+from spanforest.plots import CriticalDifferenceDisplay, EnsembleCurveDisplay
 from spanforest.plots._style import GREY
 
-WIDTH = 360  # of diagrams and graphs; a unit is a pixel on a phone
+WIDTH = 360  # of diagrams; a unit is a pixel on a phone
 PANEL = (300, 170)  # width and height of learning curves
 LEFT, RIGHT = 36, 292  # ends of the x axis of a panel
 AREA = {"top": 8, "bottom": 146}  # ends of its y axis
-LARGE, SMALL = 12, 9  # sizes of letters
-ALPHA = 0.05
+LARGE = 12  # size of letters
 
 
 class Panel(NamedTuple):
@@ -95,9 +89,9 @@ def _script_data(ax: Any, curves: list[NDArray[np.float64]]) -> dict[str, Any]:
 def draw_ranks(comparison: RankComparison) -> str:
     """Draw average ranks; bars join methods that Nemenyi's test does not tell apart."""
     names = [display_name(method) for method in comparison.methods]
-    wrapped = [_wrapped(name, 10) for name in names]
+    lines = [wrapped(name, 10) for name in names]
     display = CriticalDifferenceDisplay(
-        [w if wrapped.count(w) == 1 else f"{w} ({k})" for k, w in enumerate(wrapped)],
+        [w if lines.count(w) == 1 else f"{w} ({k})" for k, w in enumerate(lines)],
         comparison.average_ranks,
         comparison.nemenyi,
         ALPHA,
@@ -110,6 +104,7 @@ def draw_ranks(comparison: RankComparison) -> str:
     display.plot(ax=ax)
     ax.set_title("")
     ax.locator_params(axis="x", integer=True)
+    ax.tick_params(labelsize=LARGE)
     ax.patch.set_visible(False)
     for text in ax.texts:
         text.set(fontsize=LARGE, color="black")
@@ -125,70 +120,3 @@ def draw_ranks(comparison: RankComparison) -> str:
     title = MEASURES[comparison.measure].title
     label = f"Critical-difference diagram, {title}. Average ranks: {ranks}.{alike}"
     return to_svg(figure, label)
-
-
-def draw_label_graph(source: GraphSource, display: LabelGraphDisplay) -> str:
-    """Draw the labels on a circle, joined where they depend on each other."""
-    is_few = display.has_few_labels
-    shorten = _wrapped if is_few else _cut
-    drawn = LabelGraphDisplay(
-        display.couplings,
-        display.frequencies,
-        [shorten(name, 12) for name in display.label_names],
-        display.max_edges,
-    )
-    figure = new_figure(WIDTH, 300 if is_few else WIDTH, layout="constrained")
-    ax = figure.add_subplot()
-    drawn.plot(ax=ax, legend=False)
-    for text in ax.texts:
-        text.set_fontsize(LARGE if is_few else SMALL)
-    if not is_few:  # the circle is small: so are dots and edges
-        drawn.dots_.set_sizes(0.4 * drawn.dots_.get_sizes())
-    drawn.dots_.set_gid("dot")
-    edges = display.shown_edges[::-1]  # weakest first, as they are drawn
-    for patch, e in zip(ax.patches, edges, strict=True):
-        patch.set_gid(f"edge edge-{display.edge_kind(e)}")
-        if not is_few:
-            patch.set_linewidth(0.6 * patch.get_linewidth())
-    titles = [
-        f"{', '.join(edge_ends(display, e))}: {strength_text(display, e)}"
-        for e in edges
-    ]
-    titles += map(_label_title, display.label_names, display.frequencies)
-    label = (
-        f"The label graph of {source.name}; its strongest edges are in the table below."
-    )
-    return to_svg(figure, label, titles)
-
-
-def edge_ends(display: LabelGraphDisplay, e: int) -> list[str]:
-    """Return the names of the two labels that an edge joins."""
-    return [display.label_names[j] for j in display.couplings.edges[e]]
-
-
-def strength_text(display: LabelGraphDisplay, e: int) -> str:
-    """Return the strength of an edge, with its sign if it has one."""
-    sign = "+" if display.couplings.is_signed[e] else ""
-    return f"{display.couplings.strength[e]:{sign}.3g}"
-
-
-def _label_title(name: str, frequency: float) -> str:
-    if np.isnan(frequency):
-        return name
-    return f"{name}: {100 * frequency:.1f} % of the examples"
-
-
-def _wrapped(name: str, width: int) -> str:
-    r"""Break a name into at most two lines.
-
-    Examples
-    --------
-    >>> _wrapped("Classifier chains", 10), _wrapped("one two three", 5)
-    ('Classifier\nchains', 'one\ntwo…')
-    """
-    return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="…"))
-
-
-def _cut(name: str, width: int) -> str:
-    """Shorten a name that would leave little room for the circle."""
-    return name if len(name) <= width else name[: width - 1] + "…"

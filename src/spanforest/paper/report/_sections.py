@@ -3,27 +3,23 @@
 import re
 from typing import NamedTuple
 
+from spanforest._html import draw_label_graph, edge_ends, strength_text
 from spanforest.metrics import MEASURES
 from spanforest.paper import (
     Block,
     Entry,
     Line,
     PerformanceTable,
+    RankComparison,
     compare_ranks,
     learning_curves,
     performance_table,
 )
 from spanforest.paper.report._graph_sources import GraphSource
-from spanforest.paper.report._pictures import (
-    Panel,
-    draw_label_graph,
-    draw_panel,
-    draw_ranks,
-    edge_ends,
-    strength_text,
-)
+from spanforest.paper.report._pictures import Panel, draw_panel, draw_ranks
 from spanforest.paper.report._run_facts import gap_block, parameter_block, seconds_block
 from spanforest.paper.report._shown_runs import Run
+from spanforest.paper.report._verdicts import ALPHA, Verdict, ranked_methods, verdict
 from spanforest.plots import LabelGraphDisplay
 from spanforest.plots._label_graph import EDGE_KINDS
 
@@ -39,7 +35,7 @@ class Ranking(NamedTuple):
     """Comparison of the methods by one measure, or the reason why there is none."""
 
     problem: str = ""
-    picture: str = ""
+    picture: str = ""  # empty if the diagram would show no difference
     block: Block | None = None
     notes: tuple[str, ...] = ()
 
@@ -50,6 +46,7 @@ class ProtocolSection(NamedTuple):
     key: str  # the protocol, as ids may have it
     title: str
     text: str
+    verdicts: list[Verdict]
     notices: list[str]
     scores: list[Block]
     notes: tuple[str, ...]
@@ -69,15 +66,18 @@ def protocol_section(run: Run) -> ProtocolSection:
     layout = table.layout()
     curves = learning_curves(run.folds, protocol).values()
     has_ranks = len(run.datasets) >= 2 and len(run.methods) >= 3
+    compared = {m: _comparison(run, table, m) for m in MEASURES if has_ranks}
+    tests = {m: c for m, c in compared.items() if isinstance(c, RankComparison)}
     return ProtocolSection(
         key=re.sub(r"[^\w-]+", "-", protocol),
         title=_TITLES.get(protocol, f"Protocol {protocol}"),
         text=f"{settings}. {_EXPLANATIONS.get(protocol, '')}",
+        verdicts=[verdict(table, m, tests.get(m)) for m in MEASURES],
         notices=_notices(run),
         scores=list(layout.blocks),
         notes=layout.notes,
         curves=[[draw_panel(each, m) for each in curves] for m in MEASURES if curves],
-        ranks=[_ranking(run, table, measure) for measure in MEASURES if has_ranks],
+        ranks=[_ranking(compared[measure]) for measure in compared],
         seconds=seconds_block(run),
         gaps=gap_block(run),
         parameters=parameter_block(run),
@@ -97,22 +97,26 @@ def _notices(run: Run) -> list[str]:
     return notices
 
 
-def _ranking(run: Run, table: PerformanceTable, measure: str) -> Ranking:
-    complete = [
-        method
-        for method in table.methods
-        if all(table.cell(measure, each, method).rank for each in table.datasets)
-    ]
-    if len(complete) < 3:
-        return Ranking(
-            "fewer than 3 methods have a score of all folds on every data set."
-        )
+def _comparison(
+    run: Run, table: PerformanceTable, measure: str
+) -> RankComparison | str:
+    """Compare the ranks of the methods, or return the reason why this fails."""
+    if len(ranked_methods(table, measure)) < 3:
+        return "fewer than 3 methods have a score of all folds on every data set."
     try:
-        comparison = compare_ranks(run.folds, measure, run.settings.protocol)
+        return compare_ranks(run.folds, measure, run.settings.protocol)
     except ImportError as error:
-        return Ranking(str(error))
+        return str(error)
+
+
+def _ranking(comparison: RankComparison | str) -> Ranking:
+    """Draw the diagram where the tests tell at least two methods apart."""
+    if isinstance(comparison, str):
+        return Ranking(comparison)
+    has_difference = comparison.p_value < ALPHA and (comparison.nemenyi < ALPHA).any()
     layout = comparison.layout()
-    return Ranking("", draw_ranks(comparison), layout.blocks[0], layout.notes)
+    picture = draw_ranks(comparison) if has_difference else ""
+    return Ranking("", picture, layout.blocks[0], layout.notes)
 
 
 class GraphArticle(NamedTuple):
@@ -137,7 +141,7 @@ class GraphArticle(NamedTuple):
             lines.append(Line(one, entries))
         return cls(
             source,
-            draw_label_graph(source, display),
+            draw_label_graph(display, source.name),
             len(display.label_names),
             len(edges),
             {key: text for key, (text, _) in EDGE_KINDS.items() if key in kinds},

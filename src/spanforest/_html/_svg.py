@@ -42,7 +42,7 @@ _NOT_KEPT = ("font-family", "font-style", "font-weight")  # as in the page
 @contextmanager
 def page_style() -> Iterator[None]:
     """Ignore the reader's settings of matplotlib, and signs of mathematics in names."""
-    style = optional("matplotlib.style", extra="paper")
+    style = optional("matplotlib.style", extra="cli")
     settings = ["default", {"text.parse_math": False}]
     with style.context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has its own letters
@@ -51,7 +51,7 @@ def page_style() -> Iterator[None]:
 
 def new_figure(width: float, height: float, **options: Any) -> Any:
     """Return an empty figure without background; its sizes are units of the SVG."""
-    figure = optional("matplotlib.figure", extra="paper")
+    figure = optional("matplotlib.figure", extra="cli")
     return figure.Figure((width / 72, height / 72), frameon=False, **options)
 
 

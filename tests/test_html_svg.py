@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from spanforest.paper.report._svg import new_figure, page_style, to_svg
+from spanforest._html import new_figure, page_style, to_svg
 
 
 def drawing(label="A drawing", titles=(), text="name"):

@@ -1,0 +1,306 @@
+"""Kinds of input with several kernels: one per member in turn, or their sum.
+
+With `SeveralInputs`, members of an ensemble take the kernels in turn. Rows of new
+examples are the rows of all kernels side by side. The weights of the ensemble are the
+weights of the kernels, one below the other. So the ensemble's scores still are
+
+    scores = rows @ weights + intercept.
+
+A member has the input, the basis and the rows of its own kernel: see `of_member`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spanforest._category_columns import CategoryColumns
+from spanforest._forest_input import ForestBasis, ForestInput
+from spanforest._inputs import Basis, Indices, Input, KernelInput, KernelMatrix
+from spanforest.factors import Coordinates
+from spanforest.kernels import KernelSpec
+from spanforest.solver import Form
+
+
+class SideBySide(NamedTuple):
+    """Rows of examples for several kernels."""
+
+    blocks: tuple[Any, ...]  # one per kernel, (n, n_features) or (n, n_samples)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of examples, and of rows that their weights have."""
+        return self.blocks[0].shape[0], sum(block.shape[1] for block in self.blocks)
+
+    def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        ends = np.cumsum([block.shape[1] for block in self.blocks])
+        parts = np.split(weights, ends[:-1])
+        scores = np.zeros((self.shape[0], weights.shape[1]))
+        for block, part in zip(self.blocks, parts, strict=True):
+            scores += block @ part
+        return scores
+
+
+class SeveralBases(NamedTuple):
+    """Training examples as several kernels compare them."""
+
+    bases: tuple[Any, ...]
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
+        """Refuse: only a member's own basis has a form."""
+        raise TypeError("several kernels have no form. Call `of_member` first.")
+
+    def fold(self, train: Indices, test: Indices) -> tuple[SeveralBases, SideBySide]:
+        """Return the bases of the rows `train`, and the `rows` of the others."""
+        folds = [basis.fold(train, test) for basis in self.bases]
+        bases, rows = zip(*folds, strict=True)
+        return SeveralBases(bases), SideBySide(rows)
+
+    def in_single_precision(self) -> SeveralBases:
+        """Return bases of half the size where the precision is of no use."""
+        return SeveralBases(tuple(basis.in_single_precision() for basis in self.bases))
+
+    def prepared(self, tol: float) -> SeveralBases:
+        """Add what makes training to this tolerance faster, once for all members."""
+        return SeveralBases(tuple(basis.prepared(tol) for basis in self.bases))
+
+
+def of_member(shared: Any, t: int) -> Any:
+    """Return the basis, or the rows, of member t; a single kernel is all members'.
+
+    Examples
+    --------
+    >>> rows = SideBySide((np.zeros((2, 3)), np.ones((2, 1))))
+    >>> of_member(rows, 3).tolist()
+    [[1.0], [1.0]]
+    >>> of_member(np.eye(2), 3).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    if isinstance(shared, SideBySide):
+        return shared.blocks[t % len(shared.blocks)]
+    if isinstance(shared, SeveralBases):
+        return shared.bases[t % len(shared.bases)]
+    return shared
+
+
+class _Composed(Input):
+    """A kind of input that is made of others."""
+
+    def __init__(self, inputs: Sequence[Input]) -> None:
+        self.inputs = list(inputs)
+        self.accepts_nan = all(given.accepts_nan for given in inputs)
+
+    @property
+    def singles(self) -> list[Input]:
+        """The inputs of the single kernels inside."""
+        return [single for given in self.inputs for single in given.singles]
+
+    def has_categories(self, X: Any, *, reset: bool) -> bool:
+        """Return whether columns of X hold categories; `reset` learns them."""
+        if reset:
+            singles = self.singles
+            forests = [given for given in singles if isinstance(given, ForestInput)]
+            told = [name for one in forests for name in one.kernel.categories or ()]
+            for given in forests:
+                given.has_indicators = len(forests) < len(singles)
+            self._keep_columns(CategoryColumns.of(X, told))
+        return self.columns is not None
+
+    def _keep_columns(self, columns: CategoryColumns | None) -> None:
+        self.columns = columns
+        for given in self.inputs:  # members read X by themselves
+            if isinstance(given, _Composed):
+                given._keep_columns(columns)
+            given.columns = columns
+
+    def numbers(self, X: Any) -> NDArray[np.float64]:
+        """Return the user's X with numbers in place of categories.
+
+        All kernels see the same numbers: indicators, unless all are forests.
+        """
+        return self.inputs[0].numbers(X)
+
+    def learn_scaling(
+        self, name: str | None, X: Any, sample_weight: Any = None
+    ) -> None:
+        """Learn the scaling of features for each kernel, before `fit`."""
+        for given in self.inputs:
+            given.learn_scaling(name, X, sample_weight)
+
+    def _fit_each(self, X: Any, Y: NDArray[np.int32], sample_weight: Any) -> list[Any]:
+        """Return the bases of all inputs, which share one copy of the examples."""
+        bases, X_fit = [], None
+        for given in self.inputs:
+            bases.append(given.fit(X, Y, sample_weight))
+            for single in given.singles:
+                if isinstance(single, KernelInput):
+                    X_fit = single.X_fit if X_fit is None else X_fit
+                    single.X_fit = X_fit
+        return bases
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that the estimator shows to users after `fit`."""
+        each = [given.attributes for given in self.inputs]
+        common = {name: [own[name] for own in each] for name in ("gamma_", "kernel_")}
+        kept = [own["X_fit_"] for own in each if "X_fit_" in own]
+        return {**common, "X_fit_": kept[0]} if kept else common
+
+
+class SeveralInputs(_Composed):
+    """Features that are compared by several kernels, one per member in turn."""
+
+    weights_name = "_stacked_weights"
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernels that the members of an ensemble take in turn."""
+        return len(self.inputs)
+
+    def fit(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> SeveralBases:
+        """Fit every input, and return all bases."""
+        return SeveralBases(tuple(self._fit_each(X, Y, sample_weight)))
+
+    def rows(self, X: Any) -> SideBySide:
+        """Return the rows of all kernels, side by side."""
+        return SideBySide(tuple(given.rows(X) for given in self.inputs))
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the parts of features, summed over the kernels; None if one has none.
+
+        Each kernel has the weights of its members.
+        """
+        ends = np.cumsum([block.shape[1] for block in self.rows(X).blocks])
+        return _summed_parts(self.inputs, X, np.split(weights, ends[:-1]))
+
+    def of_member(self, t: int) -> Input:
+        """Return the input of member t of an ensemble."""
+        return self.inputs[t % self.n_kernels]
+
+
+class SumBasis(NamedTuple):
+    """A sum of kernels of which some are fitted again in every fold."""
+
+    total: KernelMatrix
+    parts: tuple[Any, ...]
+    factors: tuple[float, ...]  # of the parts in the sum
+
+    def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
+        """Return the solver's form of these examples."""
+        return self.total.form(coordinates, fit_intercept)
+
+    def fold(self, train: Indices, test: Indices) -> tuple[Basis, Any]:
+        """Fit the parts to the rows `train` alone, and add them up."""
+        folds = [part.fold(train, test) for part in self.parts]
+        bases, rows = zip(*folds, strict=True)
+        return sum_of(bases, self.factors), weighted_sum(rows, self.factors)
+
+    def in_single_precision(self) -> SumBasis:
+        """Return the basis with matrices in float32, also in folds."""
+        parts = tuple(part.in_single_precision() for part in self.parts)
+        return SumBasis(self.total.in_single_precision(), parts, self.factors)
+
+    def prepared(self, tol: float) -> KernelMatrix:
+        """Return what training needs. It has no folds: the labels are not in it."""
+        return self.total.prepared(tol)
+
+
+class SumInput(_Composed):
+    """Features that are compared by a sum of kernels; see `SumKernel`."""
+
+    factors: tuple[float, ...]
+
+    def __init__(self, spec: KernelSpec, inputs: Sequence[Input]) -> None:
+        super().__init__(inputs)
+        self.spec = spec  # of a SumKernel
+
+    def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Basis:
+        """Fit every part, make the parts comparable, and add them up.
+
+        As with a single kernel, what was learned without labels is kept in folds.
+        """
+        bases = self._fit_each(X, Y, sample_weight)
+        diagonals = (basis.matrix().diagonal() for basis in bases)
+        sizes = [float(np.average(own, weights=sample_weight)) for own in diagonals]
+        kernel: Any = self.spec.name
+        shares = zip(kernel.shares, sizes, strict=True)
+        self.factors = tuple(share / (size or 1.0) for share, size in shares)
+        return sum_of(bases, self.factors)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that the estimator shows to users after `fit`."""
+        return {**super().attributes, "kernel_": self.spec.name}
+
+    def rows(self, X: Any) -> NDArray[np.floating]:
+        """Return the values of the sum between new and training examples."""
+        return weighted_sum((given.rows(X) for given in self.inputs), self.factors)
+
+    def feature_parts(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the parts of features, summed over the kernels; None if one has none.
+
+        All kernels have the same weights, but for their factors.
+        """
+        weights_of = [factor * weights for factor in self.factors]
+        return _summed_parts(self.inputs, X, weights_of)
+
+
+def _summed_parts(
+    inputs: Sequence[Input], X: Any, weights: Sequence[NDArray[np.float64]]
+) -> NDArray[np.float64] | None:
+    total: Any = 0.0
+    for given, own in zip(inputs, weights, strict=True):
+        parts = given.feature_parts(X, own)
+        if parts is None:
+            return None
+        total = total + parts
+    return total
+
+
+def sum_of(bases: Sequence[Any], factors: Sequence[float]) -> Basis:
+    """Return the basis of a sum; it is a matrix unless some part must be fitted again.
+
+    Parts that never change are added up once and for all.
+    """
+    parts: list[Any] = []
+    constant: list[Any] = []
+    for basis, factor in zip(bases, factors, strict=True):
+        is_fitted = isinstance(basis, ForestBasis)
+        (parts if is_fitted else constant).append((basis, factor))
+    if constant:
+        parts.append((KernelMatrix(_total(constant)), 1.0))
+    if len(parts) == 1 and constant:
+        return parts[0][0]
+    bases, factors = zip(*parts, strict=True)
+    return SumBasis(KernelMatrix(_total(parts)), bases, factors)
+
+
+def _total(parts: Sequence[tuple[Any, float]]) -> NDArray[np.floating]:
+    bases, factors = zip(*parts, strict=True)
+    return weighted_sum((basis.matrix() for basis in bases), factors)
+
+
+def weighted_sum(matrices: Any, factors: Sequence[float]) -> NDArray[np.floating]:
+    """Return a dense weighted sum of dense and sparse matrices.
+
+    Examples
+    --------
+    >>> weighted_sum([np.eye(2), sparse.csr_array(np.ones((2, 2)))], [2.0, 1.0])
+    array([[3., 1.],
+           [1., 3.]])
+    """
+    total: Any = 0.0
+    for matrix, factor in zip(matrices, factors, strict=True):
+        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        total = total + dense.dtype.type(factor) * dense
+    return np.ascontiguousarray(total)

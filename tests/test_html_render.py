@@ -1,0 +1,57 @@
+"""The frame of the pages."""
+
+import base64
+import hashlib
+import re
+import sys
+
+import pytest
+
+from spanforest._html import Templates
+
+HOSTILE = "</title><script>window.harmed = true</script>"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Make the package of a small page and return its name."""
+    folder = tmp_path / "small_page" / "templates"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("")
+    (folder / "page.html.jinja").write_text(
+        '{% extends "base.html.jinja" %}{% block main %}<p>{{ text }}</p>{% endblock %}'
+    )
+    (folder / "page.css").write_text("p { color: red; }")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "small_page"
+    sys.modules.pop("small_page", None)
+
+
+def test_a_page_has_the_shared_frame_its_own_style_and_escaped_values(package):
+    page = Templates(package).render(title=HOSTILE, text=HOSTILE)
+    assert page.startswith("<!DOCTYPE html>")
+    assert "p { color: red; }" in page
+    assert "function makeSortable" in page  # the page has no script of its own
+    assert page.count("<script>") == 1
+    assert page.count("window.harmed") == 2
+
+
+def test_the_policy_allows_only_the_style_and_script_of_the_page(package):
+    page = Templates(package).render(title="", text="")
+    [policy] = re.findall(r'Content-Security-Policy" content="(.*?)">', page)
+    for tag, directive in (("style", "style-src"), ("script", "script-src")):
+        [inside] = re.findall(rf"<{tag}>(.*?)</{tag}>", page, flags=re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}';" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_a_value_that_is_not_given_is_an_error(package):
+    with pytest.raises(Exception, match="'text' is undefined"):
+        Templates(package).render(title="")
+
+
+def test_without_jinja_the_extra_is_named(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r'pip install "spanforest\[cli\]"'):
+        Templates(package)
