@@ -50,6 +50,7 @@ results:
 | `label_lists.py` | [the best label sets](../docs/guide/certified.rst) |
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
+| `joint_training.py` | [one model on all graphs](../docs/guide/graphs.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
 | `several_kernels.py` | [one kernel or several](../docs/which_kernel.rst) |
