@@ -19,12 +19,14 @@ SCRIPTS = (
     "epoch",
     "time_to_gap",
     "against_sklearn",
+    "whole_ensemble",
     "predict",
     "parallel",
     "scaling",
     "memory",
     "nystroem",
     "thousand_labels",
+    "beyond_memory",
 )
 TIME_LIMIT = 300  # seconds per script
 INTRODUCTION = """\
@@ -51,10 +53,12 @@ results:
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
 | `joint_training.py` | [one model on all graphs](../docs/guide/graphs.rst) |
+| `default_choice.py` | [what it chooses from](../docs/guide/tuning.rst) |
+| `offsets.py` | [the measure](../docs/guide/measures.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
 | `several_kernels.py` | [one kernel or several](../docs/which_kernel.rst) |
-| `defaults.py` | [where the defaults come from](../docs/guide/choosing.rst) |
+| `defaults.py`, `trees_and_gaps.py` | [the defaults](../docs/studies/defaults.rst) |
 """
 
 

@@ -13,7 +13,8 @@ TARGET = 5.0
 KERNELS = ("linear", "rbf")
 CANDIDATES = {
     "Gaussian kernels": "rbf",
-    "linear and Gaussian kernels (the default)": ("linear", "rbf"),
+    "linear and Gaussian kernels": ("linear", "rbf"),
+    "the default": "auto",
 }
 
 

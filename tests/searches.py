@@ -24,6 +24,7 @@ def tuned(**params):
         "gammas": [1.0],
         "Cs": [0.1, 1.0],
         "losses": "edge",
+        "offsets": 0.0,
         "n_estimators_search": 2,
         "scaling": None,
         "tol": 0.5 if PLAIN else 0.05,

@@ -56,3 +56,10 @@ def test_examples_without_categories_need_none(X):
 def test_columns_that_cannot_be_read_are_refused_with_a_reason(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_indicators_have_a_column_for_every_category():
+    frame = pd.DataFrame({"weight": [1.5, np.nan, 2.0], "size": SIZES})
+    known = CategoryColumns.of(frame, None)
+    expected = [[1.5, 1, 0, 0], [np.nan, 0, 0, 1], [2.0, 0, 0, 0]]
+    assert_array_equal(known.indicators(frame), expected)

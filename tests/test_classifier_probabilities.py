@@ -165,6 +165,8 @@ def test_labels_of_many_values_get_an_array_each(classifier):
     assert_array_equal(classifier.predict_for(X_new), codes)
     with pytest.raises(ValueError, match=r"label 0 has 3\. Use measure='hamming'"):
         classifier.predict_for(X_new, "f1")
+    with pytest.raises(ValueError, match="a threshold is defined for labels with two"):
+        classifier.predict_for(X_new, threshold=0.3)
 
 
 @pytest.mark.needs_compiled
@@ -189,6 +191,8 @@ def test_decisions_are_those_of_the_probabilities(classifier):
     assert_array_equal(classifier.predict_for(X_new) == "yes", P > 0.5)
     for_f1 = classifier.predict_for(X_new, measure="f1")
     assert_array_equal(for_f1 == "yes", expected_f1_decisions(P).astype(bool))
+    by_threshold = classifier.predict_for(X_new, threshold=[0.1, 0.5, 0.9, 0.5])
+    assert_array_equal(by_threshold == "yes", np.array([0.1, 0.5, 0.9, 0.5]) < P)
     with pytest.raises(ValueError, match="measure must be one of 'hamming', 'f1'; got"):
         classifier.predict_for(X_new, "accuracy")
 

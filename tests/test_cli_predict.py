@@ -65,7 +65,7 @@ def test_members_are_combined_as_asked(ok, songs, aggregation):
     assert_allclose(predictions(ok, *args, "--scores"), expected)
 
 
-@pytest.mark.needs_compiled
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout here")
 @pytest.mark.parametrize("name", ["/dev/stdout", "-"])
 def test_predictions_go_through_a_pipe_by_any_name(ok, spanforest, songs, name):
@@ -75,7 +75,7 @@ def test_predictions_go_through_a_pipe_by_any_name(ok, spanforest, songs, name):
     assert not Path("-").exists()
 
 
-@pytest.mark.needs_compiled
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="no /dev/stdin here")
 def test_tables_come_through_a_pipe(ok, songs):
     expected = ok("predict", "songs.spanforest", "test_songs.csv")

@@ -165,6 +165,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_bomb_of_one_line_takes_no_memory(tmp_path):
     pytest.importorskip("resource")
     run = partial(subprocess.run, capture_output=True, text=True, check=True)

@@ -10,7 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds, trials
 
 from spanforest import decisions as module
-from spanforest.decisions import expected_f1, expected_f1_decisions, hamming_decisions
+from spanforest.decisions import (
+    expected_f1,
+    expected_f1_decisions,
+    hamming_decisions,
+    threshold_decisions,
+)
 
 
 def f1(chosen, truth):
@@ -122,3 +127,17 @@ def test_values_that_are_not_probabilities_are_refused(decide, P, message):
 def test_decisions_of_another_shape_are_refused():
     with pytest.raises(ValueError, match=r"shape of P, \(1, 2\); got \(2,\)"):
         expected_f1([[0.5, 0.5]], [1, 0])
+
+
+@given(probabilities())
+def test_a_threshold_of_one_half_is_the_decision_for_hamming_loss(P):
+    assert_array_equal(threshold_decisions(P, 0.5), hamming_decisions(P))
+    own = P.mean(axis=0)  # a threshold for every label
+    shifted = 0.5 + (P - own) / 2  # above one half where P is above its threshold
+    assert_array_equal(threshold_decisions(P, own), hamming_decisions(shifted))
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, np.nan, [0.5, 0.5, 0.5], [[0.5]]])
+def test_bad_thresholds_are_refused(threshold):
+    with pytest.raises(ValueError, match="threshold must be"):
+        threshold_decisions([[0.5, 0.5]], threshold)

@@ -73,7 +73,12 @@ def not_expected(estimator):
         RandomGraphEnsembleClassifier(n_estimators=3),
         RandomGraphEnsembleClassifier(3, probability=True, random_state=2),
         RandomGraphEnsembleClassifierCV(
-            2, gammas=(1.0,), Cs=(0.1, 1.0), losses="edge", n_estimators_search=1
+            2,
+            kernels=("linear", "rbf"),
+            gammas=(1.0,),
+            Cs=(0.1, 1.0),
+            losses="edge",
+            n_estimators_search=1,
         ),
         RandomGraphEnsembleClassifier(2, kernel=ForestKernel(10, 1)),
     ],

@@ -33,9 +33,6 @@ HEAVY = {  # what an import must not load
     "from spanforest import RandomGraphEnsembleClassifier": {
         *(*EXTRAS, *WINGS, *MODELS, "spanforest.tuning", "sklearn.model_selection")
     },
-    "from spanforest import RandomGraphEnsembleClassifierCV": {
-        *(*EXTRAS, *WINGS, *MODELS)
-    },
 }
 
 

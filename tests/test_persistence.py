@@ -99,6 +99,7 @@ CASES = {
     "one graph": Case(mmcrf()),
     "one graph with a cycle": Case(mmcrf(graph=[(0, 1), (1, 2), (0, 2)])),
     "linear": Case(ensemble()),
+    "offset": Case(ensemble(offset=np.array([0.5, -0.5, 0, 1, 2]))),
     "rbf": Case(ensemble(kernel="rbf")),
     "rbf, unit diagonal": Case(ensemble(kernel="poly", normalize_kernel=True)),
     "precomputed": Case(ensemble(kernel="precomputed"), X @ X.T, Y, X_new @ X.T),

@@ -30,9 +30,7 @@ from spanforest import solver
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, random_spanning_tree
 from spanforest.solver import (
-    Acceleration,
     KernelForm,
-    Pace,
     solve_path,
 )
 
@@ -455,35 +453,3 @@ def test_a_larger_problem_reaches_a_small_gap_that_holds_from_scratch(C, interce
     primal, dual = primal_and_dual(task, solution.weights)
     assert_allclose(solution.gap, primal - dual, rtol=1e-6)
     assert primal - dual <= 1e-3 * dual * (1 + 1e-6)
-
-
-# --- acceleration ------------------------------------------------------------------
-
-
-@given(st.lists(st.floats(0.0, 30.0), min_size=1, max_size=12), seeds)
-def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
-    rng = np.random.default_rng(seed)
-    value, A, once, twice = np.zeros((4, 5))
-    acceleration = Acceleration()
-    for kappa in kappas:
-        acceleration.advance(kappa, [value])
-        change = rng.normal(size=5)
-        A = A + change
-        value += acceleration.scale * change  # as an epoch does
-        rho = 1.0 - 1.0 / np.sqrt(1.0 + kappa)
-        once = rho * once + (1.0 - rho) * A
-        twice = rho * twice + (1.0 - rho) * once
-        assert_allclose(value, twice, atol=1e-9)
-
-
-def test_the_pace_grows_to_its_cap_and_halves_when_the_gap_stalls():
-    pace = Pace()
-    chosen = []
-    for epoch in range(60):
-        chosen.append(pace.kappa(dual=100.0, squared_norm=1.0))
-        pace.observe(max(1.0 - 0.1 * epoch, 0.2))  # no new minimum after a while
-    assert chosen[0] == 0.0
-    assert (np.diff(chosen[:9]) > 0).all()
-    assert max(chosen) <= Pace.LARGEST
-    assert chosen[-1] < 0.5 * max(chosen)
-    assert Pace().kappa(dual=0.0, squared_norm=0.0) == 0.0

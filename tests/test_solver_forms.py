@@ -146,7 +146,7 @@ def test_a_path_in_single_precision_has_true_gaps_also_after_it_became_double():
     form = kernel_form_with_copy(task)
     K, factor = form.data + 1.0, 1.0
     for C in (0.1, 10.0, 1e5):
-        form.restart(factor)
+        form.begin(factor * form.dual_coef)
         problem = task.problem._replace(C=C)
         solution = solve(
             form, problem, np.random.default_rng(0), tol=1e-3, max_iter=3000
@@ -182,12 +182,12 @@ def test_empty_rows_and_columns_keep_the_optimum():
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("factor", [0.5, 3.0])
-def test_a_restart_for_another_price_of_slack_ends_at_its_optimum(form, factor):
+def test_a_new_start_for_another_price_of_slack_ends_at_its_optimum(form, factor):
     task = make_task(TREE, [2, 2, 3], n=40, intercept=True)
     other = task._replace(C=factor * task.C)
     warm = task.form(form)
     solve(warm, task.problem, np.random.default_rng(0), tol=1e-3, max_iter=2000)
-    warm.restart(factor)
+    warm.begin(factor * warm.dual_coef)
 
     again = solve(
         warm, other.problem, np.random.default_rng(0), tol=1e-4, max_iter=2000

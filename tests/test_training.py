@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from small_data import X, Y
 
@@ -13,6 +13,7 @@ from spanforest._training import (
     TrainingSet,
     model_factors,
     scores_of,
+    train_first,
     train_member,
     warn_not_converged,
 )
@@ -56,6 +57,37 @@ def test_a_member_scores_its_own_labels_higher_than_others():
     right = scores[np.arange(60), 2 * Y[:, 0] + Y[:, 1]]
     assert np.mean(right >= scores[:, :4].max(axis=1)) > 0.8
     assert solution.converged
+
+
+SETTINGS = Settings(C=1.0, loss="edge", fit_intercept=True, tol=0.01, max_iter=999)
+
+
+def test_a_member_that_starts_at_the_first_one_ends_at_its_own_optimum_sooner():
+    one, other = (Draw("random_tree", np.random.SeedSequence(n)) for n in (0, 1))
+    first, start = train_first(DATA, one, SETTINGS)
+    started = DATA._replace(start=start)
+    assert_array_equal(
+        first.solution.weights, train_member(DATA, one, SETTINGS).solution.weights
+    )
+    cold, warm = (train_member(data, other, SETTINGS) for data in (DATA, started))
+    assert cold.factors.graph == warm.factors.graph
+    assert warm.solution.converged
+    assert warm.solution.n_iter < cold.solution.n_iter
+    assert_allclose(
+        warm.solution.dual_objective, cold.solution.dual_objective, rtol=0.01
+    )
+
+
+@pytest.mark.parametrize("why", ["missing labels", "weights of labels"])
+def test_members_start_from_zero_where_factors_differ_about_a_label(why):
+    hidden = CODES.copy()
+    hidden[0, 0] = -1
+    data = DATA._replace(Y=hidden)
+    if why == "weights of labels":
+        data = DATA._replace(label_weight=np.full(CODES.shape, 2.0))
+    draw = Draw("random_tree", np.random.SeedSequence(0))
+    _, start = train_first(data, draw, SETTINGS)
+    assert start is None
 
 
 def test_the_warning_says_what_to_raise():

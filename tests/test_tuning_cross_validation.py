@@ -74,6 +74,51 @@ def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
     assert np.ptp(means) > 0.05  # there was something to choose
 
 
+@pytest.mark.parametrize("aggregation", ["mam", "amm"])
+def test_scores_with_offsets_are_those_of_plain_ensembles(exactly, aggregation):
+    options = {"tol": 1e-3, "aggregation": aggregation}
+    offsets = [0.0, -0.4, 0.8]
+    fitted = tuned(offsets=offsets, Cs=1.0, **options).fit(X, Y)
+    results = fitted.cv_results_
+    assert results["param_offset"].tolist() == offsets
+    plain = RandomGraphEnsembleClassifier(
+        2, kernel="rbf", gamma=UNIT, scaling=None, max_iter=1000, random_state=0
+    ).set_params(**options)
+    for fold, (train, test) in enumerate(
+        LabelCardinalityKFold(3, random_state=0).split(X, Y)
+    ):
+        for offset, score in zip(
+            offsets, results[f"split{fold}_test_score"], strict=True
+        ):
+            plain.set_params(offset=offset).fit(X[train], Y[train])
+            expected = mean_of_three(Y[test], plain.predict(X[test]))
+            assert score == pytest.approx(expected, abs=0.02)
+    assert fitted.best_estimator_.offset == fitted.offset_
+
+
+def test_offsets_are_tried_with_the_best_values_of_c_and_loss():
+    fitted = tuned(
+        offsets=[0.0, 0.2], Cs=[1e-5, 1e-4, 0.1, 1.0], losses=["edge", "hamming"]
+    ).fit(X, Y)
+    table = pd.DataFrame(fitted.cv_results_)
+    plain, moved = (table[table["param_offset"] == offset] for offset in (0.0, 0.2))
+    best = plain.nlargest(3, "mean_test_score")
+    pairs = [
+        set(zip(t["param_C"], t["param_loss"], strict=True)) for t in (best, moved)
+    ]
+    assert len(plain) == 8
+    assert pairs[0] == pairs[1]
+
+
+def test_an_offset_that_helps_the_measure_is_chosen():
+    rare = (X[:, :2] + np.random.default_rng(1).normal(size=(60, 2)) > 1.2).astype(int)
+    fitted = tuned(offsets=[0.0, 1.0, -1.0], scoring="f1_micro", Cs=1.0).fit(X, rare)
+    plain = tuned(scoring="f1_micro", Cs=1.0).fit(X, rare)
+    assert fitted.offset_ == 1.0
+    assert fitted.best_score_ > plain.best_score_ + 0.05
+    assert fitted.predict(X_new).sum() > plain.predict(X_new).sum()
+
+
 def test_a_warm_start_reaches_the_optimum_of_every_c(exactly):
     seen = {}
 
@@ -113,7 +158,7 @@ def test_results_are_a_row_per_candidate_that_fit_together():
     assert_array_equal(gammas.mask, [True] * 4 + [False] * 8)
     assert_allclose(gammas[4:].data, np.repeat([UNIT, 2 * UNIT], 4))
     for i, params in enumerate(results["params"]):
-        for name in ("kernel", "gamma", "C", "loss"):
+        for name in ("kernel", "gamma", "C", "loss", "offset"):
             value = results[f"param_{name}"][i]
             assert params[name] == value if name in params else value is np.ma.masked
     splits = np.column_stack([results[f"split{f}_test_score"] for f in range(3)])
@@ -125,6 +170,7 @@ def test_results_are_a_row_per_candidate_that_fit_together():
     assert results["mean_test_score"][fitted.best_index_] == fitted.best_score_
     assert results["params"][fitted.best_index_] == fitted.best_params_
     chosen = {"kernel": fitted.kernel_, "C": fitted.C_, "loss": fitted.loss_}
+    chosen["offset"] = fitted.offset_
     if fitted.gamma_ is not None:
         chosen["gamma"] = fitted.gamma_
     assert chosen == fitted.best_params_
@@ -136,6 +182,7 @@ def test_results_are_a_row_per_candidate_that_fit_together():
 def test_the_columns_are_those_of_a_grid_search():
     ensemble = RandomGraphEnsembleClassifier(1, kernel="rbf", tol=0.5)
     grid = {"kernel": ["rbf"], "gamma": [1.0], "C": [1.0], "loss": ["edge"]}
+    grid["offset"] = [0.0]
     search = GridSearchCV(ensemble, grid, cv=3).fit(X, Y)
     results = tuned(Cs=1.0, n_estimators=1).fit(X, Y).cv_results_
     assert set(results) == set(search.cv_results_)

@@ -212,6 +212,8 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"kernel_params": {"scale": 1}}, "arguments of a callable kernel"),
         ({"losses": ["edge", "hinge"]}, "loss must be one of .* got 'hinge'"),
         ({"losses": ()}, "losses must hold at least one value"),
+        ({"offsets": ()}, "offsets must hold at least one value"),
+        ({"offsets": ["0"]}, "each of offsets must be a number"),
         ({"cv": 1}, "cv=1 folds cannot be made of n_samples=60"),
         ({"cv": 61}, "cv=61 folds cannot be made of n_samples=60"),
         ({"cv": "three"}, "Expected `cv` as an integer"),

@@ -59,6 +59,7 @@ LINEAR = {"kernel": "linear", "scaling": None}
 
 def search(**params):
     options = {"kernels": "rbf", "Cs": [0.1, 1.0], "losses": "edge", "scaling": None}
+    options["offsets"] = 0.0
     options |= {"n_estimators_search": 1, "random_state": 0, **params}
     return RandomGraphEnsembleClassifierCV(2, **options)
 

@@ -23,7 +23,7 @@ class RefittedMembers(NamedTuple):
     """The members that are trained again on each fold."""
 
     factors: list[FactorGraph]  # of each member, with every value of every label
-    settings: Settings
+    settings: Settings  # probabilities do not depend on the offset: it should be 0
     margins: Callable[..., list[NDArray[np.float64]]]  # of the factors and their scores
 
     @property

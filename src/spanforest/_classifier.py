@@ -20,13 +20,18 @@ from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
 from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
+from spanforest._offsets import check_offset, read_offset
 from spanforest._parameters import check_count, check_number, check_option
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import Targets, read_targets
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
-from spanforest.decisions import expected_f1_decisions, hamming_decisions
+from spanforest.decisions import (
+    expected_f1_decisions,
+    hamming_decisions,
+    threshold_decisions,
+)
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import Decoding, decode, max_product
@@ -81,6 +86,7 @@ class GraphClassifier(
     """
 
     label_names_: Any
+    offset_: NDArray[np.float64]
     _coding: LabelCoding
     _input: Input
     _factors: FactorGraph
@@ -111,6 +117,11 @@ class GraphClassifier(
     @abstractmethod
     def _build_factors(self) -> FactorGraph:
         """Return the factor graph that belongs to the fitted weights."""
+
+    @property
+    @abstractmethod
+    def _offset_cells(self) -> NDArray[np.float64]:
+        """The part of the intercept that is the offset."""
 
     def _factors_on(self, graph: LabelGraph) -> FactorGraph:
         return model_factors(
@@ -191,6 +202,7 @@ class GraphClassifier(
             fit_intercept=bool(self.fit_intercept),
             tol=check_number("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
+            offset=read_offset(self.offset),
         )
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
@@ -240,16 +252,20 @@ class GraphClassifier(
             X.shape[0], y, sample_weight, self.class_weight, self.missing_label
         )
 
-    def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
+    def _begin_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, for_folds: bool = False
+    ) -> TrainingSet:
         """Forget the last fit, check the data, and return the training set.
 
         Examples of weight 0 are left out. The attributes that describe the data are
-        set. The kernel matrix is computed here.
+        set. The kernel matrix is computed here. With `for_folds`, it may be that only
+        folds of the training set can be learned from: a forest is not grown.
         """
         for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
         X = self._read_examples(X, reset=True)
         Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
+        check_offset(read_offset(self.offset), self._coding.n_values)
         if rows is not None:
             X = self._input.select(X, rows)
         if is_auto(self.kernel):
@@ -261,7 +277,8 @@ class GraphClassifier(
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
         self._input.learn_scaling(self.scaling, X, weights[0])
-        basis = self._input.fit(X, Y, weights[0])
+        read = self._input.for_folds if for_folds else self._input.fit
+        basis = read(X, Y, weights[0])
         self._use_input(self._input)
         return TrainingSet(basis, Y, self.label_names_, *weights)
 
@@ -440,10 +457,12 @@ class GraphClassifier(
         return self._probability_on(P)
 
     @needs_probability
-    def predict_for(self, X: Any, measure: str = "hamming") -> NDArray[Any]:
+    def predict_for(
+        self, X: Any, measure: str = "hamming", threshold: Any = None
+    ) -> NDArray[Any]:
         """Predict the label sets that are best on average for a measure.
 
-        The choice rests on the probabilities of the labels.
+        The choice rests on the probabilities of the labels, not on the offset.
 
         Parameters
         ----------
@@ -452,6 +471,10 @@ class GraphClassifier(
         measure : {"hamming", "f1"}, default="hamming"
             ``"hamming"``: most labels right. ``"f1"``: highest F1 of the label set, if
             labels are independent given the example; it predicts more labels, and needs
+            labels with two values.
+        threshold : float or list of float, optional
+            Predict the labels whose probability is larger than this number between 0
+            and 1, or than the number of the label, whatever the measure is. It needs
             labels with two values.
 
         Returns
@@ -470,16 +493,21 @@ class GraphClassifier(
         """
         check_option("measure", measure, ("hamming", "f1"))
         P = self._probabilities(X)
-        if measure == "hamming":
+        if measure == "hamming" and threshold is None:
             return self._coding.to_output(hamming_decisions(P))
         n_values = self._coding.n_values
         if n_values.max() > 2:
             j = int(n_values.argmax())
+            what = "F1 is" if threshold is None else "a threshold is"
             raise ValueError(
-                "F1 is defined for labels with two values; label "
+                f"{what} defined for labels with two values; label "
                 f"{j} has {n_values[j]}. Use measure='hamming'."
             )
-        codes = expected_f1_decisions(self._probability_on(P))
+        on = self._probability_on(P)
+        if threshold is None:
+            codes = expected_f1_decisions(on)
+        else:
+            codes = threshold_decisions(on, threshold)
         return self._coding.to_output(np.minimum(codes, n_values - 1))
 
     def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:
@@ -498,8 +526,11 @@ class GraphClassifier(
         )
 
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
-        """Return margins of the kind that the calibration was fitted to."""
-        return self._margins(rows)
+        """Return margins of the kind that the calibration was fitted to.
+
+        An offset is for decisions: it is no reason to call a label more probable.
+        """
+        return predicted_margins(self._factors, self._scores(rows) - self._offset_cells)
 
     def _probability_on(self, P: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the probability of the higher value of labels with two values.

@@ -76,6 +76,11 @@ tol : float
     Stop when the duality gap is at most `tol` times the dual objective.
 max_iter : int
     Most passes over the data.
+offset : float or list of float
+    Added to the score of "on", the higher of two values: one number for all labels, or
+    one per label. A positive offset predicts more labels, a negative one fewer. Neither
+    training nor the probabilities depend on it. It must be 0 for labels with more than
+    two values.
 missing_label : number or str
     A value in `y` that means "not observed", such as -1. NaN, None and the masked
     entries of a masked array always mean so.
@@ -108,6 +113,8 @@ label_names_ : ndarray or None
 has_node_factors_ : bool
     Whether every label has a factor of its own beside its edges: only if some
     labels were missing in `y`.
+offset_ : ndarray
+    The offset that the intercept holds: one number, or one per label.
 kernel_ : str, ForestKernel, SumKernel or callable
     The kernel; what ``"auto"`` chose.
 cell_coef_ : ndarray of shape (n_features, n_cells)
@@ -118,7 +125,7 @@ cell_coef_ : ndarray of shape (n_features, n_cells)
 dual_coef_ : ndarray of shape (n_samples, n_cells)
     Dual variables A, with any other kernel.
 cell_intercept_ : ndarray of shape (n_cells,)
-    Scores of the constant feature.
+    Scores of the constant feature, and the offset.
 coef_ : ndarray of shape (n_labels, n_features)
     Weights of the features for each label, with a linear kernel and labels of two
     values. ``X @ coef_.T + intercept_`` is the mean score of all label sets with the

@@ -61,9 +61,9 @@ class LeafForm(SparseForm):
         _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, mixtures)
         self.weights += scale * (self.dual_coef - before)
 
-    def restart(self, factor=1.0):
-        """Multiply A by a factor; the weights become A itself."""
-        super().restart(factor)
+    def begin(self, A):
+        """Start at these dual variables; the weights become A itself."""
+        super().begin(A)
         self._sum_over_leaves()
 
     def squared_norm(self):
@@ -159,7 +159,7 @@ class ForestBasis(NamedTuple):
     seed: int
     n_jobs: int | None
     sample_weight: NDArray[np.float64] | None = None
-    compared: Any = None  # KernelMatrix or Leaves
+    compared: Any = None  # KernelMatrix or Leaves; None for a basis of folds
     is_single: bool = False
 
     def matrix(self) -> NDArray[np.floating]:
@@ -182,6 +182,8 @@ class ForestBasis(NamedTuple):
 
     def in_single_precision(self) -> ForestBasis:
         """Return the basis with a matrix in float32, also in folds."""
+        if self.compared is None:
+            return self._replace(is_single=True)
         single = self.compared.in_single_precision()
         return self._replace(compared=single, is_single=True)
 
@@ -222,6 +224,14 @@ class ForestInput(Input):
         self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
     ) -> ForestBasis:
         """Grow the forest."""
+        basis = self.for_folds(X, Y, sample_weight)
+        (self.leaf_map, self.members), basis = grow(basis)
+        return basis
+
+    def for_folds(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> ForestBasis:
+        """Return a basis without a forest: every fold grows one of its own."""
         X = _for_trees(X)
         _check_columns(X)
         _check_no_kernel_matrix(X)
@@ -231,9 +241,7 @@ class ForestInput(Input):
         own = np.random.SeedSequence(root.entropy, spawn_key=key)
         seed = int(own.generate_state(1, np.uint64)[0])
         n_jobs = self._resources.n_jobs
-        basis = ForestBasis(X, Y, self.kernel, seed, n_jobs, sample_weight)
-        (self.leaf_map, self.members), basis = grow(basis)
-        return basis
+        return ForestBasis(X, Y, self.kernel, seed, n_jobs, sample_weight)
 
     @property
     def attributes(self) -> dict[str, Any]:

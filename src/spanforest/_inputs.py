@@ -22,19 +22,23 @@ from scipy import sparse
 
 from spanforest._category_columns import CategoryColumns
 from spanforest._feature_parts import linear_parts
+from spanforest._kernel_rows import (
+    LARGEST_SINGLE,
+    SINGLE_SUFFICES,
+    KernelFunction,
+    KernelRows,
+)
 from spanforest._scaling import Rule, Scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
     KernelSpec,
     check_kernel_matrix,
-    unit_diagonal,
     unit_rows,
 )
 from spanforest.solver import Form, KernelForm, linear_form
 
-SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float32
 LARGEST_COPY = 2**30  # bytes
-LARGEST_SINGLE = 1e30  # sums of such values are still far below the limit of float32
+LARGEST_MATRIX = 2**31  # bytes; rows of a larger kernel are computed when needed
 
 Indices = NDArray[np.intp]
 
@@ -203,6 +207,12 @@ class Input(ABC):
             Weights of the examples, all positive.
         """
 
+    def for_folds(
+        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
+    ) -> Basis:
+        """Return a basis of which only folds are used; here the same as `fit`."""
+        return self.fit(X, Y, sample_weight)
+
     def select(self, X: Any, rows: Indices) -> Any:
         """Return the training examples that count, before `fit` sees them."""
         return X[rows]
@@ -337,12 +347,17 @@ class KernelInput(_ScaledInput):
         """The attributes that the estimator shows to users after `fit`."""
         return {**super().attributes, "X_fit_": self.X_fit}
 
-    def fit(
-        self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
-    ) -> KernelMatrix:
-        """Keep the examples, derive the kernel's scale, and compute the matrix."""
+    def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Basis:
+        """Keep the examples, derive the kernel's scale, and compute the matrix.
+
+        A matrix that would be larger than LARGEST_MATRIX is not computed. Functions of
+        users are an exception: only a whole matrix can be checked.
+        """
         self.spec = self.spec.with_gamma(self.scaled(X), sample_weight)
         self.X_fit = X.copy()  # or predictions would change with the caller's array
+        n_bytes = X.shape[0] ** 2 * X.dtype.itemsize
+        if n_bytes > LARGEST_MATRIX and not self.spec.is_callable:
+            return KernelRows.of(self._function, self.scaled(self.X_fit))
         K = self.rows(self.X_fit)
         if self.spec.is_callable:
             check_kernel_matrix(K)
@@ -351,15 +366,11 @@ class KernelInput(_ScaledInput):
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the kernel values between new and training examples."""
         X_fit = self.scaled(self.X_fit)
-        X = X_fit if X is self.X_fit else self.scaled(X)
-        K = self.spec.matrix(X, X_fit)
-        if not self.normalize:
-            return K
-        columns = self.spec.diagonal(X_fit)
-        rows = columns if X is X_fit else self.spec.diagonal(X)
-        # in place, except where a callable may keep its result
-        out = None if self.spec.is_callable else K
-        return unit_diagonal(K, rows, columns, out=out)
+        return self._function(X_fit if X is self.X_fit else self.scaled(X), X_fit)
+
+    @property
+    def _function(self) -> KernelFunction:
+        return KernelFunction(self.spec, self.normalize)
 
 
 class PrecomputedInput(Input):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["track", "watch_gap"]
+__all__ = ["say", "track", "watch_gap"]
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -30,6 +30,17 @@ class _Lines:
             self._next = now + SECONDS_BETWEEN_LINES
 
     def _write(self, text: str) -> None:
+        say(text, verbose=True)
+
+
+def say(text: str, *, verbose: bool) -> None:
+    """Write a line to stderr if `verbose`.
+
+    Examples
+    --------
+    >>> say("done", verbose=False)
+    """
+    if verbose:
         sys.stderr.write(f"spanforest: {text}\n")
         sys.stderr.flush()
 

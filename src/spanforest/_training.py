@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from spanforest._blas import single_blas_thread
 from spanforest._inputs import Basis
+from spanforest._offsets import offset_cells
 from spanforest._several_inputs import of_member
+from spanforest._starts import independent_start
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, draw_graph
-from spanforest.solver import Problem, Solution, Watch, solve_path
+from spanforest.solver import Form, Problem, Solution, Watch, solve_path
 
 
 class TrainingSet(NamedTuple):
@@ -25,6 +28,7 @@ class TrainingSet(NamedTuple):
     label_names: Any = None
     sample_weight: NDArray[np.float64] | None = None  # (n_samples,) positive
     label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels) of the loss
+    start: NDArray[np.float64] | None = None  # dual variables of the labels to start at
 
     def prepared(self, tol: float) -> TrainingSet:
         """Add what makes training to this tolerance faster."""
@@ -68,6 +72,7 @@ class Settings(NamedTuple):
     fit_intercept: bool
     tol: float
     max_iter: int
+    offset: Any = 0.0  # of the trained member; one number, or one per label
 
 
 class Draw(NamedTuple):
@@ -100,10 +105,32 @@ class Model(NamedTuple):
 def train_member(
     data: TrainingSet, draw: Draw, settings: Settings, watch: Watch | None = None
 ) -> Model:
-    """Draw a member's graph and train it."""
+    """Draw a member's graph and train it, from `data.start` if there is one."""
     factors, rng = draw.start(data)
-    path = train_path(data, factors, rng, settings, [settings.C], watch)
+    form, problem = _pose(data, factors, settings)
+    if data.start is not None:
+        with single_blas_thread():
+            form.begin(independent_start(factors, data.Y, problem.box, data.start))
+    path = _solve(form, problem, [settings.C], rng, settings, watch)
     return Model(factors, next(path))
+
+
+def train_first(
+    data: TrainingSet, draw: Draw, settings: Settings
+) -> tuple[Model, NDArray[np.float64] | None]:
+    """Train the first member; return it, and the `start` of all others.
+
+    Where labels are missing or have weights, the dual variables of a label differ
+    between its factors. Then there is no start: the other members begin at zero.
+    """
+    factors, rng = draw.start(data)
+    form, problem = _pose(data, factors, settings)
+    solution = next(_solve(form, problem, [settings.C], rng, settings))
+    start = None
+    if problem.shares_sums:
+        n_sums = int((factors.n_values - 1).sum())
+        start = form.dual_coef[:, :n_sums].copy()
+    return Model(factors, solution), start
 
 
 def train_path(
@@ -112,25 +139,38 @@ def train_path(
     rng: np.random.Generator,
     settings: Settings,
     Cs: Iterable[float],
-    watch: Watch | None = None,
 ) -> Iterator[Solution]:
     """Yield the solution for every C, in ascending order; see `solve_path`.
 
-    `settings.C` is not used.
+    The offset is part of the intercept. `settings.C` is not used.
     """
-    loss = factors.loss(settings.loss)
+    form, problem = _pose(data, factors, settings)
+    return _solve(form, problem, Cs, rng, settings)
+
+
+def _pose(
+    data: TrainingSet, factors: FactorGraph, settings: Settings
+) -> tuple[Form, Problem]:
+    """Return the solver's form of the examples, and the problem to solve."""
     weights = data.sample_weight, data.label_weight
+    loss = factors.loss(settings.loss)
     problem = Problem(factors, loss, data.Y, settings.C, *weights)
-    form = data.basis.form(problem.coordinates, settings.fit_intercept)
-    return solve_path(
-        form,
-        problem,
-        Cs,
-        rng,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        watch=watch,
-    )
+    return data.basis.form(problem.coordinates, settings.fit_intercept), problem
+
+
+def _solve(
+    form: Form,
+    problem: Problem,
+    Cs: Iterable[float],
+    rng: np.random.Generator,
+    settings: Settings,
+    watch: Watch | None = None,
+) -> Iterator[Solution]:
+    """Yield the solution for every C, with the offset in its intercept."""
+    tol, max_iter = settings.tol, settings.max_iter
+    path = solve_path(form, problem, Cs, rng, tol=tol, max_iter=max_iter, watch=watch)
+    offset = offset_cells(problem.factors, settings.offset)
+    return (one._replace(intercept=one.intercept + offset) for one in path)
 
 
 def scores_of(

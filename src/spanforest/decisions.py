@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["expected_f1", "expected_f1_decisions", "hamming_decisions"]
+__all__ = [
+    "expected_f1",
+    "expected_f1_decisions",
+    "hamming_decisions",
+    "threshold_decisions",
+]
 
 CHUNK_CELLS = 2**20  # largest number of table entries in memory: 8 MB
 
@@ -43,6 +48,45 @@ def hamming_decisions(
     if isinstance(P, list | tuple) and any(np.ndim(P_j) == 2 for P_j in P):
         return np.column_stack([np.argmax(P_j, axis=1) for P_j in P])
     return (_as_probabilities(P) > 0.5).astype(np.intp)
+
+
+def threshold_decisions(P: ArrayLike, threshold: ArrayLike) -> NDArray[np.intp]:
+    """Return the labels whose probability is larger than a threshold.
+
+    A threshold of 0.5 has most labels right on average. A smaller one suits the F1 of
+    all labels together.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, n_labels)
+        Probability that each label is on.
+    threshold : float or array-like of shape (n_labels,)
+        One number between 0 and 1 for all labels, or one per label.
+
+    Returns
+    -------
+    ndarray of shape (n, n_labels)
+        1 for the labels that are predicted, else 0.
+
+    Examples
+    --------
+    >>> threshold_decisions([[0.4, 0.2]], 0.3).tolist()
+    [[1, 0]]
+    >>> threshold_decisions([[0.4, 0.2]], [0.5, 0.1]).tolist()
+    [[0, 1]]
+    """
+    P, limits = _as_probabilities(P), np.asarray(threshold, dtype=np.float64)
+    if limits.shape not in ((), P.shape[1:]):
+        raise ValueError(
+            f"threshold must be one number, or one for each of the {P.shape[1]} "
+            f"labels; got an array of shape {limits.shape}."
+        )
+    if not np.all((limits >= 0) & (limits <= 1)):
+        raise ValueError(
+            "threshold must be between 0 and 1, as probabilities are; got "
+            f"{threshold!r}."
+        )
+    return np.greater(P, limits).astype(np.intp)
 
 
 def expected_f1_decisions(P: ArrayLike) -> NDArray[np.intp]:

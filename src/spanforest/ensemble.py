@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spanforest._blas import single_blas_thread
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
 from spanforest._estimator_docs import documented
 from spanforest._input_kinds import several_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation, check_joint
+from spanforest._offsets import read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
 from spanforest._several_inputs import of_member
@@ -24,6 +26,7 @@ from spanforest._training import (
     Model,
     Settings,
     TrainingSet,
+    train_first,
     train_member,
     warn_not_converged,
 )
@@ -103,6 +106,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         The average over the members, on the consensus graph.
     coef_
     intercept_
+    offset_
     dual_objective_ : ndarray of shape (n_estimators,)
         Dual objective of every member at its solution; with ``training="joint"`` there
         is one, here and below.
@@ -154,7 +158,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators=20,
         aggregation="mam",
         training="separate",
         graph="random_tree",
@@ -170,6 +174,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         fit_intercept=True,
         tol=0.05,
         max_iter=100,
+        offset=0.0,
         missing_label=None,
         class_weight=None,
         random_state=None,
@@ -194,6 +199,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.offset = offset
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.random_state = random_state
@@ -270,13 +276,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
     ) -> list[Model]:
         """Train all members but the first, which are there, and calibrate if asked."""
-        workers = Workers(self.n_jobs, bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
-        calls = [
-            (prepared.of_member(t), draw, plan.settings)
-            for t, draw in enumerate(plan.draws)
-        ][len(kept) :]
-        models = workers.run(train_member, calls, "members")
+        models = self._train(prepared, plan, len(kept))
         added = [self._member(t, one) for t, one in enumerate(models, start=len(kept))]
         self._store([*kept, *added])
         if self.training == "joint":
@@ -286,11 +287,40 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             self._calibrated_aggregation = self.aggregation
             is_mam = self.aggregation == "mam"
             margins = consensus_margins if is_mam else average_margins
-            members = RefittedMembers(self._member_factors, plan.settings, margins)
+            how = plan.settings._replace(offset=0.0)
+            members = RefittedMembers(self._member_factors, how, margins)
             seed = plan.calibration_seed
             # not `prepared`: every fold slices a matrix of its own
-            self.calibration_ = calibrate(data, members, seed, workers)
+            self.calibration_ = calibrate(data, members, seed, self._workers)
         return models
+
+    @property
+    def _workers(self) -> Workers:
+        return Workers(self.n_jobs, bool(self.verbose))
+
+    def _train(self, data: TrainingSet, plan: Plan, n_kept: int) -> list[Model]:
+        """Train the members after the first `n_kept`.
+
+        They start at the dual variables of the first member, trained with their own
+        kernel. A first member that was kept does not have them any more, so it is
+        trained again.
+        """
+        n_members, settings = len(plan.draws), plan.settings
+        if n_kept == n_members:
+            return []
+        n_kernels = self._input.n_kernels
+        with single_blas_thread():  # once, instead of once for each member
+            firsts = [
+                train_first(data.of_member(number), plan.draws[0], settings)
+                for number in range(n_kernels)
+            ]
+            started = [data._replace(start=start) for _, start in firsts]
+            calls = [
+                (started[t % n_kernels].of_member(t), plan.draws[t], settings)
+                for t in range(max(n_kept, 1), n_members)
+            ]
+            others = self._workers.run(train_member, calls, "other members")
+        return others if n_kept else [firsts[0][0], *others]
 
     def _store(self, members: list[MMCRFClassifier]) -> None:
         """Keep the members, and average their weights on the union of their graphs."""
@@ -306,6 +336,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.gap_history_ = [member.gap_history_ for member in members]
         self.gap_seconds_ = [member.gap_seconds_ for member in members]
         self.n_iter_ = np.array([member.n_iter_ for member in members])
+        self.offset_ = read_offset(self.offset)
         self._factors = self._build_factors()
         self.consensus_graph_ = self._factors.graph
         self._weights = self._averaged_weights()
@@ -358,8 +389,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
         if self._calibrated_aggregation == "mam":
-            return self._margins(rows)
-        return average_margins(self._member_factors, self._member_scores(rows))
+            return super()._calibrated_margins(rows)
+        members = zip(self.estimators_, self._member_scores(rows), strict=True)
+        scores = (own - member._offset_cells for member, own in members)
+        return average_margins(self._member_factors, scores)
+
+    @property
+    def _offset_cells(self) -> NDArray[np.float64]:
+        cells = [member._offset_cells[None] for member in self.estimators_]
+        return average_scores(self._factors, self._member_factors, cells)[0]
 
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"

@@ -99,10 +99,21 @@ class LabelGraph:
         n_components, _ = csgraph.connected_components(self.adjacency, directed=False)
         return int(n_components)
 
-    @property
+    @cached_property
     def is_forest(self) -> bool:
-        """Whether the graph has no cycle."""
-        return self.n_edges == self.n_labels - self.n_components
+        """Whether the graph has no cycle: every edge joins two components."""
+        if self.n_edges >= self.n_labels:
+            return False
+        above = list(range(self.n_labels))  # a label that it is joined to, or itself
+        for u, v in self.edges.tolist():
+            while above[u] != u:
+                u = above[u] = above[above[u]]
+            while above[v] != v:
+                v = above[v] = above[above[v]]
+            if u == v:
+                return False
+            above[v] = u
+        return True
 
     @property
     def diameter(self) -> int:
@@ -183,14 +194,26 @@ def maximum_spanning_tree(weights: ArrayLike) -> LabelGraph:
     >>> maximum_spanning_tree([[0, 3, 1], [3, 0, 2], [1, 2, 0]]).edges.tolist()
     [[0, 1], [1, 2]]
     """
-    weights = np.asarray(weights, dtype=float)
-    pairs = np.triu_indices(len(weights), k=1)
-    # SciPy minimises and takes 0 for "no edge". Ranks from 1 on keep every edge, and
-    # keep the order of very large and very small weights.
-    costs = np.zeros_like(weights)
-    costs[pairs] = 1 + np.argsort(np.argsort(-weights[pairs], kind="stable"))
-    tree = csgraph.minimum_spanning_tree(costs).tocoo()
-    return LabelGraph(len(weights), np.column_stack([tree.row, tree.col]))
+    upper = np.triu(np.asarray(weights, dtype=float), k=1)
+    symmetric = upper + upper.T
+    labels = np.arange(len(upper))
+    # Prim's method: the tree grows from label 0. `best` is the largest weight that
+    # joins a label to the tree, and `pair` the number of that edge. Ties go to the
+    # lower number, so the tree does not depend on where it starts.
+    best, pair = np.full(len(labels), -np.inf), np.zeros(len(labels), dtype=np.int64)
+    outside, newest = labels > 0, 0
+    chosen: list[int] = []
+    for _ in labels[1:]:
+        row = symmetric[newest]
+        number = np.minimum(labels, newest) * len(labels) + np.maximum(labels, newest)
+        better = outside & ((row > best) | ((row == best) & (number < pair)))
+        best[better], pair[better] = row[better], number[better]
+        top = np.flatnonzero(outside & (best == best[outside].max()))
+        newest = int(top[pair[top].argmin()])
+        outside[newest] = False
+        chosen.append(int(pair[newest]))
+    edges = np.divmod(np.array(chosen, dtype=np.int64), len(labels))
+    return LabelGraph(len(labels), np.column_stack(edges))
 
 
 def random_spanning_tree(n_labels: int, rng: np.random.Generator) -> LabelGraph:

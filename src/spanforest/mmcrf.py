@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spanforest._calibration_folds import RefittedMembers, calibrate
 from spanforest._classifier import GraphClassifier, find_decoder
 from spanforest._estimator_docs import documented
+from spanforest._offsets import offset_cells, read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import seed_sequence
 from spanforest._progress import watch_gap
@@ -50,6 +51,7 @@ class MMCRFClassifier(GraphClassifier):
     cell_intercept_
     coef_
     intercept_
+    offset_
     X_fit_
     gamma_
     dual_objective_ : float
@@ -107,6 +109,7 @@ class MMCRFClassifier(GraphClassifier):
         fit_intercept=True,
         tol=1e-2,
         max_iter=100,
+        offset=0.0,
         missing_label=None,
         class_weight=None,
         random_state=None,
@@ -126,6 +129,7 @@ class MMCRFClassifier(GraphClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.offset = offset
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.random_state = random_state
@@ -160,7 +164,8 @@ class MMCRFClassifier(GraphClassifier):
         self._store(model)
         if self.probability:
             (seed,) = root.spawn(1)
-            members = RefittedMembers([self._factors], settings, consensus_margins)
+            how = settings._replace(offset=0.0)
+            members = RefittedMembers([self._factors], how, consensus_margins)
             self.calibration_ = calibrate(data, members, seed, Workers())
         if not model.solution.converged:
             warn_not_converged(
@@ -173,6 +178,7 @@ class MMCRFClassifier(GraphClassifier):
     def _store(self, model: Model) -> None:
         self._factors, solution = model
         self.graph_ = self._factors.graph
+        self.offset_ = read_offset(self.offset)
         self._weights, self.cell_intercept_ = self._input.weights_of_rows(
             solution.weights, solution.intercept
         )
@@ -184,6 +190,10 @@ class MMCRFClassifier(GraphClassifier):
 
     def _build_factors(self) -> FactorGraph:
         return self._factors_on(self.graph_)
+
+    @property
+    def _offset_cells(self) -> NDArray[np.float64]:
+        return offset_cells(self._factors, self.offset_)
 
     def predict(self, X: Any, inference: str = "certified") -> NDArray[Any]:
         """Predict the label sets of highest score.

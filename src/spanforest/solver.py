@@ -21,7 +21,7 @@ computed from scores that are all of the same moment.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest import _compiled
+from spanforest._acceleration import Acceleration, Pace
 from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
 from spanforest._cycles import Cycles
@@ -47,7 +48,6 @@ __all__ = [
 ]
 
 BLOCK_SIZE = 8  # examples whose scores are computed at once before they are visited
-CHUNK_SIZE = 256  # examples whose margin violations are computed at once
 STEPS_PER_VISIT = 3
 USUAL_RATIO = 0.75  # of an exact gap to its estimate, before the first one is known
 Watch = Callable[[int, float], None]  # called with every epoch and its relative gap
@@ -69,13 +69,23 @@ class Problem(NamedTuple):
     label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels)
 
     @property
-    def coordinates(self) -> Coordinates:
-        """Coordinates of A: factors share them if all count the same.
+    def shares_sums(self) -> bool:
+        """Whether the factors of a label agree about its sums: all count the same.
 
         They do if every example has all labels, and labels have no weights.
         """
-        shared = self.label_weight is None and bool((self.Y >= 0).all())
-        return Coordinates.of(self.factors, shared=shared)
+        return self.label_weight is None and bool((self.Y >= 0).all())
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Coordinates of A."""
+        return Coordinates.of(self.factors, shared=self.shares_sums)
+
+    @property
+    def box(self) -> NDArray[np.float64]:
+        """C times the weight of each example: its dual variables sum to this."""
+        weight = 1.0 if self.sample_weight is None else self.sample_weight
+        return np.full(len(self.Y), float(self.C)) * weight
 
     @property
     def factor_weight(self) -> NDArray[np.float64]:
@@ -157,6 +167,8 @@ class Form(ABC):
         Whether there is a constant feature.
     """
 
+    chunk_size = 256  # examples whose margin violations are computed at once
+
     def __init__(
         self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
     ) -> None:
@@ -183,15 +195,14 @@ class Form(ABC):
         variables enter the weights times `scale`.
         """
 
-    def restart(self, factor: float = 1.0) -> None:
-        """Multiply the dual variables A by a factor; compute the weights from A itself.
+    def begin(self, A: NDArray[np.float64]) -> None:
+        """Start at these dual variables; compute the weights from them.
 
-        The average of past epochs is dropped. A is feasible for a larger C' if the
-        factor is between 1 and C' / C.
+        The average of past epochs is dropped.
         """
-        self.dual_coef *= factor
-        self.weights[...] = self._weights_of(self.dual_coef)
-        self.intercept[...] = self.constant * self.dual_coef.sum(axis=0)
+        self.dual_coef[...] = A
+        self.weights[...] = self._weights_of(A)
+        self.intercept[...] = self.constant * A.sum(axis=0)
 
     def sharpen(self) -> None:  # noqa: B027
         """Multiply in full precision from now on, also for later values of C."""
@@ -294,12 +305,6 @@ class KernelForm(DenseForm):
         rows = self._rows()
         _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, mixtures, norms)
 
-    def restart(self, factor: float = 1.0) -> None:
-        """Multiply A by a factor; the weights become A itself."""
-        super().restart(factor)
-        for chunk in _chunks(len(self.data)):
-            self.note_products(chunk, self.products(chunk))
-
     def sharpen(self) -> None:
         """Multiply by the kernel itself from now on, also for later values of C."""
         self.epoch_data = np.ascontiguousarray(self.data)
@@ -323,6 +328,8 @@ class SparseForm(Form):
 
     Sparse rows gain nothing from blocks, and without them need no Gram matrix.
     """
+
+    chunk_size = 2048  # SciPy takes long to slice a matrix
 
     def __init__(
         self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
@@ -357,90 +364,6 @@ def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -
     return kind(X, coordinates, fit_intercept)
 
 
-class Acceleration:
-    """Smooths the dual variables A over epochs, and values that are linear in them.
-
-    The primal is solved as a sequence of proximal problems, each with the term
-    κ/2 ‖w - z‖² and given one epoch, where the centre z is extrapolated from the
-    solutions before (Catalyst: Lin, Mairal & Harchaoui 2015). In the dual this is two
-    exponential averages in a row, with ρ = 1 - (1 + κ)^(-1/2) and A_k the dual
-    variables after epoch k:
-
-        once_k  = ρ once_(k-1)  + (1 - ρ) A_k
-        twice_k = ρ twice_(k-1) + (1 - ρ) once_k
-
-    Scores are computed from the second average. During an epoch a change of A enters
-    it times `scale` = (1 - ρ)² = 1 / (1 + κ), so that visits see a flatter objective
-    and take longer steps. An average of dual feasible points is dual feasible.
-
-    Every value that is linear in A is averaged in the same way.
-    """
-
-    def __init__(self) -> None:
-        self.rho, self.scale = 0.0, 1.0
-        self._once: list[NDArray[np.float64]] = []
-        self._past: list[NDArray[np.float64]] = []  # value - scale * A's own value
-
-    def advance(self, kappa: float, values: Sequence[NDArray[np.float64]]) -> None:
-        """Begin an epoch with a new κ, and change `values` in place accordingly.
-
-        `values` are arrays that are linear in the second average (weights, intercept,
-        loss term). Pass the same arrays in every epoch. Between two calls the caller
-        adds `scale` times each change of A's own value.
-        """
-        if not self._once:
-            self._once = [np.zeros_like(value) for value in values]
-            self._past = [np.zeros_like(value) for value in values]
-        rho = 1.0 - 1.0 / np.sqrt(1.0 + kappa)
-        scale = (1.0 - rho) ** 2
-        for value, once, past in zip(values, self._once, self._past, strict=True):
-            latest = (value - past) / self.scale
-            once *= self.rho
-            once += (1.0 - self.rho) * latest
-            past[...] = rho * value + (1.0 - rho) * rho * once
-            value[...] = past + scale * latest
-        self.rho, self.scale = rho, scale
-
-
-class Pace:
-    """Chooses κ: more every epoch, up to a cap; less when the gap no longer shrinks.
-
-    Measurements showed that more smoothing pays the longer training takes, and where
-    ½‖w‖² is a small share of the objective, as with noisy labels.
-    """
-
-    PATIENCE = 10  # epochs without a new smallest gap
-    LARGEST = 20.0  # limit of κ, which is halved when PATIENCE ends
-    SMALLEST_CAP = 3.5
-    CAP_PER_RATIO = 3.0  # the cap, relative to D / ‖w‖²
-    GROWTH = 0.5  # of κ per epoch
-
-    def __init__(self) -> None:
-        self.limit = self.LARGEST
-        self.n_epochs = 0
-        self.best_gap = np.inf
-        self.best_epoch = 0
-
-    def observe(self, gap: float) -> bool:
-        """Note the gap's estimate after an epoch; return whether there is progress."""
-        self.n_epochs += 1
-        if gap < self.best_gap:
-            self.best_gap, self.best_epoch = gap, self.n_epochs
-        elif self.n_epochs - self.best_epoch >= self.PATIENCE:
-            self.limit *= 0.5
-            self.best_epoch = self.n_epochs
-            return False
-        return True
-
-    def kappa(self, dual: float, squared_norm: float) -> float:
-        """Return κ for the next epoch."""
-        cap = self.limit
-        if squared_norm > 0.0:
-            ratio = self.CAP_PER_RATIO * dual / squared_norm
-            cap = min(cap, max(ratio, self.SMALLEST_CAP))
-        return min(cap, self.GROWTH * self.n_epochs)
-
-
 def solve_path(
     form: Form,
     problem: Problem,
@@ -460,7 +383,7 @@ def solve_path(
     Parameters
     ----------
     form : Form
-        For the problem's examples and coordinates, fresh or restarted from feasible
+        For the problem's examples and coordinates, fresh or started at feasible
         dual variables; it is moved along the path.
     problem : Problem
         The problem; its C is replaced.
@@ -489,12 +412,13 @@ def solve_path(
     solution, previous, cycles = None, 0.0, None
     if not problem.factors.graph.is_forest:
         cycles = Cycles(problem.factors, np.maximum(problem.Y, 0))
-        form.restart(0.0)  # nobody knows which labellings the form started from
+        # nobody knows which labellings the form started from
+        form.begin(np.zeros_like(form.dual_coef))
     for C in Cs:
         with single_blas_thread():
             if solution is not None:
                 factor = _best_factor(form, solution, C / previous)
-                form.restart(factor)
+                form.begin(factor * form.dual_coef)
                 if cycles is not None:
                     cycles.scale(factor)
             ascent = _Ascent(form, problem._replace(C=C), cycles)
@@ -591,7 +515,7 @@ class _Ascent:
         """
         form, everyone, cycles = self.form, np.arange(len(self.hinge)), self.cycles
         state = form._state(self.hinge, scale=1.0)
-        for chunk in _chunks(len(everyone)):
+        for chunk in _chunks(len(everyone), form.chunk_size):
             products = form.products(chunk)
             form.note_products(chunk, products)
             if cycles is None:
@@ -648,9 +572,6 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     for name in weights._fields:
         loss[name] = getattr(weights, name)
     loss["worst"] = weights.joint + weights.first + weights.second
-    box = np.full(len(problem.Y), float(problem.C))
-    if problem.sample_weight is not None:
-        box *= problem.sample_weight
     return _compiled.ProblemArrays(
         graph=graph,
         layout=problem.coordinates.layout,
@@ -659,7 +580,7 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
         Y=np.require(np.maximum(problem.Y, 0), np.int32, ["C", "W"]),
         taught=problem.taught,
         visit=_compiled.visit_buffers(graph),
-        box=box,
+        box=problem.box,
         factor_weight=problem.factor_weight,
         max_steps=STEPS_PER_VISIT,
     )
@@ -670,7 +591,7 @@ def _relative(gap: float, dual: float) -> float:
     return gap / dual if dual > 0.0 else np.inf
 
 
-def _chunks(n_samples: int) -> Iterator[slice]:
+def _chunks(n_samples: int, size: int) -> Iterator[slice]:
     """Cut the examples into chunks."""
-    for start in range(0, n_samples, CHUNK_SIZE):
-        yield slice(start, min(start + CHUNK_SIZE, n_samples))
+    for start in range(0, n_samples, size):
+        yield slice(start, min(start + size, n_samples))

@@ -60,4 +60,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

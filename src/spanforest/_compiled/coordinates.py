@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

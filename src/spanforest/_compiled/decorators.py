@@ -78,4 +78,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

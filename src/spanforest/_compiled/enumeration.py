@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

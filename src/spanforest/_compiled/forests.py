@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

@@ -206,4 +206,4 @@ def _k_best_rows(scores, g, lists, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

@@ -192,4 +192,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

@@ -312,4 +312,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

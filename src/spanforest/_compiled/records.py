@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

@@ -408,4 +408,4 @@ def visitor(rows, block, problem, state, mixtures):
     return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 9a2b0bf11f9180b7
+# stamp: 42682731a0fa12ef

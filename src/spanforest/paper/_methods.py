@@ -265,6 +265,7 @@ def _selftuned(fold: FoldInputs, params: Params, effort: Effort, seed: int) -> S
         kernels=[FoldKernel(fold, width) for width in params["width"]],
         Cs=params["C"],
         losses="edge",
+        offsets=0.0,
         n_estimators_search=5,  # as in the choices of the other ensembles
         random_state=seed,
         **_TRAINING,

@@ -1,11 +1,13 @@
 """Scores of every candidate of one kernel on every fold.
 
 The kernel matrix is computed once and sliced per fold. Values of C are solved in
-ascending order, each from the previous solution.
+ascending order, each from the previous solution. Offsets are added to the scores of
+held-out examples: they need no training.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ from scipy.stats import rankdata
 
 from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
+from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
 from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
@@ -23,25 +26,39 @@ from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph
 from spanforest.tuning._scoring import Judge
 
+N_NEAR_BEST = 3  # pairs of C and loss, per kernel, that are tried with every offset
+
 
 class Grid(NamedTuple):
-    """The losses and values of C to choose from."""
+    """The losses, values of C and offsets to choose from."""
 
     losses: list[str]
     Cs: list[float]  # ascending
+    offsets: list[float]  # the first one is tried with every loss and C
 
 
-class Table(NamedTuple):
-    """Results of the candidates of one kernel; arrays (n_Cs, n_losses, n_folds)."""
+class Table:
+    """Results of the candidates of one kernel.
 
-    scores: NDArray[np.float64]
-    fit_seconds: NDArray[np.float64]
-    score_seconds: NDArray[np.float64]
+    All arrays have the shape (n_Cs, n_losses, n_offsets, n_folds), with NaN for what
+    was not tried.
+    """
 
-    @property
-    def best(self) -> float:
-        """The highest mean over the folds."""
-        return float(_stacked([self.scores]).mean(axis=1).max())
+    def __init__(self, grid: Grid, n_folds: int) -> None:
+        shape = len(grid.Cs), len(grid.losses), len(grid.offsets), n_folds
+        self.scores = np.full(shape, np.nan)
+        self.fit_seconds = np.full(shape, np.nan)
+        self.score_seconds = np.full(shape, np.nan)
+        self.near_best: list[tuple[int, int]] = []  # places of C and loss
+
+    def means(self, n_folds: int) -> NDArray[np.float64]:
+        """Return the mean scores over the first folds; -inf for untried candidates."""
+        means = self.scores[..., :n_folds].mean(axis=3)
+        return np.where(np.isnan(means), -np.inf, means)
+
+    def best(self, n_folds: int) -> float:
+        """Return the highest mean over the first folds."""
+        return float(self.means(n_folds).max())
 
 
 class Fold(NamedTuple):
@@ -89,54 +106,80 @@ class Search(NamedTuple):
     judge: Judge
     aggregation: str
     workers: Workers
+    n_estimators: int  # of the final ensemble
+    n_samples: int  # that it learns from
 
-    def run(self, data: TrainingSet, what: str) -> Table:
-        """Score all losses and values of C with one kernel; `what` names it to users.
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """How many values of C, losses and offsets there are."""
+        return len(self.grid.Cs), len(self.grid.losses), len(self.grid.offsets)
+
+    def run(
+        self, data: TrainingSet, what: str, table: Table, places: Sequence[int]
+    ) -> None:
+        """Score all candidates of one kernel on some folds; `what` names it to users.
 
         Kernels are in single precision, which takes half the memory and time; its
         rounding is far below the tolerance of the search.
         """
         data = data._replace(basis=data.basis.in_single_precision())
-        folds = [Fold.of(data, *rows) for rows in self.folds]
-        settings = [self.plan.settings._replace(loss=loss) for loss in self.grid.losses]
+        folds = {place: Fold.of(data, *self.folds[place]) for place in places}
+        losses = self.grid.losses
+        settings = [self.plan.settings._replace(loss=loss) for loss in losses]
         calls = [
-            (*fold.of_member(t), draw, setting, self.grid.Cs)
-            for fold, setting in product(folds, settings)
+            (*folds[place].of_member(t), draw, settings[k], self.grid.Cs)
+            for place, k in product(places, range(len(losses)))
             for t, draw in enumerate(self.plan.draws)
         ]
-        paths = self.workers.run(scores_along_path, calls, what)
+        paths = iter(self.workers.run(scores_along_path, calls, what))
         n = len(self.plan.draws)
-        ensembles = [paths[start : start + n] for start in range(0, len(paths), n)]
-        return self._table(folds, ensembles)
+        members = {
+            key: [next(paths) for _ in range(n)]
+            for key in product(places, range(len(losses)))
+        }
+        for (place, k), ensemble in members.items():
+            seconds = np.sum([member.seconds for member in ensemble], axis=0)
+            table.fit_seconds[:, k, :, place] = seconds[:, None]
+        everywhere = list(product(range(len(self.grid.Cs)), range(len(losses))))
+        self._decode(folds, members, table, everywhere, [0])
+        if not table.near_best:
+            table.near_best = self._near_best(table, places)
+        others = range(1, len(self.grid.offsets))
+        self._decode(folds, members, table, table.near_best, others)
 
-    def _table(self, folds: list[Fold], ensembles: list[list[PathScores]]) -> Table:
-        """Score every ensemble at every C; they come by fold, then by loss."""
-        n_Cs, n_losses = len(self.grid.Cs), len(self.grid.losses)
+    def _decode(
+        self,
+        folds: dict[int, Fold],
+        members: dict[tuple[int, int], list[PathScores]],
+        table: Table,
+        candidates: list[tuple[int, int]],
+        offsets: Iterable[int],
+    ) -> None:
+        """Predict with some values of C and losses at some offsets, and score that."""
+        keys = [
+            (c, k, o, f) for f, (c, k), o in product(folds, candidates, list(offsets))
+        ]
         calls = [
             (
                 self.aggregation,
-                [member.factors for member in members],
-                [member.scores[place] for member in members],
+                [member.factors for member in members[f, k]],
+                [member.scores[c] for member in members[f, k]],
+                self.grid.offsets[o],
             )
-            for members in ensembles
-            for place in range(n_Cs)
+            for c, k, o, f in keys
         ]
         predictions = self.workers.run(predict_timed, calls, "scores")
-        scores = []
-        for place, (codes, _) in enumerate(predictions):
-            number = place // (n_losses * n_Cs)
-            fold, (_, test) = folds[number], self.folds[number]
-            scores.append(self.judge.score(test, fold.codes_in_all_data(codes)))
-        fit_seconds = [
-            np.sum([member.seconds for member in members], axis=0)
-            for members in ensembles
-        ]
-        score_seconds = [seconds for _, seconds in predictions]
-        columns = (
-            np.reshape(values, (len(folds), n_losses, n_Cs)).T
-            for values in (scores, fit_seconds, score_seconds)
-        )
-        return Table(*columns)
+        for key, (codes, seconds) in zip(keys, predictions, strict=True):
+            fold, (_, test) = folds[key[3]], self.folds[key[3]]
+            score = self.judge.score(test, fold.codes_in_all_data(codes))
+            table.scores[key], table.score_seconds[key] = score, seconds
+
+    def _near_best(self, table: Table, places: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the values of C and losses that are worth trying with all offsets."""
+        means = table.scores[:, :, 0, list(places)].mean(axis=2)
+        order = np.argsort(-means, axis=None, kind="stable")[:N_NEAR_BEST]
+        n_losses = len(self.grid.losses)
+        return sorted((int(at) // n_losses, int(at) % n_losses) for at in order)
 
 
 class PathScores(NamedTuple):
@@ -161,45 +204,74 @@ def scores_along_path(
 
 
 def predict_timed(
-    aggregation: str, members: list[FactorGraph], scores: list[NDArray[np.float64]]
+    aggregation: str,
+    members: list[FactorGraph],
+    scores: list[NDArray[np.float64]],
+    offset: float,
 ) -> tuple[NDArray[np.intp], float]:
     """Return the codes that an ensemble predicts, and the seconds it took."""
     start = clock()
+    if offset:
+        pairs = zip(members, scores, strict=True)
+        scores = [own + offset_cells(factors, offset) for factors, own in pairs]
     codes = combine(aggregation, members, scores)
     return codes, clock() - start
 
 
 def cv_results(
-    kernels: list[dict[str, Any]], grid: Grid, tables: list[Table]
+    kernels: list[dict[str, Any]], grid: Grid, tables: list[Table], n_folds: int
 ) -> dict[str, Any]:
-    """Return a row for every candidate, in the layout of scikit-learn's searches."""
+    """Return a row for every candidate, in the layout of scikit-learn's searches.
+
+    Offsets that were not tried with some C and loss have no row. Scores of a kernel
+    that was dropped are NaN on the folds that it was not tried on, and so is its mean.
+
+    Parameters
+    ----------
+    kernels : list of dict
+        The parameters of every kernel.
+    grid : Grid
+        What was tried with each.
+    tables : list of Table
+        The results of every kernel.
+    n_folds : int
+        Means are over the first folds, this many.
+    """
     params = [
-        {**kernel, "C": C, "loss": loss}
-        for kernel, C, loss in product(kernels, grid.Cs, grid.losses)
+        {**kernel, "C": C, "loss": loss, "offset": offset}
+        for kernel, C, loss, offset in product(
+            kernels, grid.Cs, grid.losses, grid.offsets
+        )
     ]
+    scores, fit_seconds, score_seconds = (
+        _stacked([getattr(table, name) for table in tables])
+        for name in ("scores", "fit_seconds", "score_seconds")
+    )
+    is_plain = np.array([one["offset"] == grid.offsets[0] for one in params])
+    kept = np.flatnonzero(is_plain | np.isfinite(scores).any(axis=1))
+    params, scores = [params[place] for place in kept], scores[kept]
     results: dict[str, Any] = {}
-    for key in ("fit", "score"):
-        seconds = _stacked([getattr(table, f"{key}_seconds") for table in tables])
-        results[f"mean_{key}_time"] = seconds.mean(axis=1)
-        results[f"std_{key}_time"] = seconds.std(axis=1)
+    for key, seconds in (("fit", fit_seconds[kept]), ("score", score_seconds[kept])):
+        results[f"mean_{key}_time"] = seconds[:, :n_folds].mean(axis=1)
+        results[f"std_{key}_time"] = seconds[:, :n_folds].std(axis=1)
     kinds = {"kernel": object, "gamma": float, "C": float, "loss": object}
-    for key, kind in kinds.items():
+    for key, kind in (kinds | {"offset": float}).items():
         column = np.ma.masked_all(len(params), dtype=kind)
         for place, candidate in enumerate(params):
             if key in candidate:
                 column[place] = candidate[key]
         results[f"param_{key}"] = column
     results["params"] = params
-    scores = _stacked([table.scores for table in tables])
     for number, fold_scores in enumerate(scores.T):
         results[f"split{number}_test_score"] = fold_scores.copy()
+    scores = scores[:, :n_folds]
     results["mean_test_score"] = scores.mean(axis=1)
     results["std_test_score"] = scores.std(axis=1)
-    ranks = rankdata(-results["mean_test_score"], method="min")
-    results["rank_test_score"] = ranks.astype(np.int32)
+    ranked = np.nan_to_num(results["mean_test_score"], nan=-np.inf)
+    results["rank_test_score"] = rankdata(-ranked, method="min").astype(np.int32)
     return results
 
 
 def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return a row per candidate and a column per fold."""
-    return np.concatenate([array.reshape(-1, array.shape[2]) for array in arrays])
+    return np.concatenate([array.reshape(-1, array.shape[-1]) for array in arrays])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from functools import wraps
 from numbers import Integral
@@ -11,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from spanforest._classifier import needs_probability
+from spanforest._classifier import is_auto, needs_probability
 from spanforest._estimator_docs import documented
+from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_number, seed_sequence
-from spanforest._training import TrainingSet
-from spanforest._weights import Targets
+from spanforest._progress import say
+from spanforest._training import Model, Settings
+from spanforest._weights import Targets, read_targets
 from spanforest.ensemble import (
     RandomGraphEnsembleClassifier,
     check_member_kernels,
@@ -29,10 +33,25 @@ from spanforest.kernels import KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.losses import find_loss
 from spanforest.model_selection import LabelCardinalityKFold
+from spanforest.tuning._candidates import (
+    GAMMAS,
+    MOST_COMPARED,
+    Menu,
+    kernels_for,
+    read_offsets,
+    search_rows,
+    with_fewer_trees,
+)
+from spanforest.tuning._contest import (
+    Deadline,
+    Entrant,
+    choice_in_words,
+    compete,
+    rounds_of,
+)
 from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
 from spanforest.tuning._scoring import Judge
 
-GAMMAS = (0.5, 1.0, 2.0)
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
 SEARCH_PASSES = 50  # nor do more passes, where even these do not reach it
 
@@ -50,12 +69,17 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
 
 @documented
 class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
-    """Random graph ensemble that chooses its kernel, C and loss by cross-validation.
+    """Random graph ensemble that chooses its parameters by cross-validation.
 
-    Every combination of `kernels`, `gammas`, `losses` and `Cs` is tried with a few
-    trees on every fold. Then an ensemble of full size is trained on all examples with
-    the best one. Predictions and fitted attributes are those of that ensemble,
-    `best_estimator_`.
+    It chooses the kernel, its scale, C, the loss and the offset. Candidates are tried
+    with a few trees on every fold. Then an ensemble of full size is trained on all
+    examples with the best one. Predictions and fitted attributes are those of that
+    ensemble, `best_estimator_`.
+
+    By default it looks at the examples to decide which kernels to try, and after every
+    fold only the better half of them goes on. Kernels that are named are tried on all
+    folds. With more than 3,000 examples (20,000 if all kernels are linear) the search
+    sees a random part of this size.
 
     Parameters
     ----------
@@ -71,10 +95,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
         Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
         ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
-        on every fold), a function of two feature matrices, a
+        on every fold, with at most 100 trees), a function of two feature matrices, a
         `spanforest.kernels.SumKernel`; or ``"precomputed"``, which can only stand
         alone. A list inside the sequence is one choice, whose members take its kernels
-        in turn.
+        in turn. ``"auto"``: forests whose smallest leaves have 5 and 1 examples;
+        "linear" unless X has NaN; and "rbf" if moreover at most half of the entries of
+        X are zero and there are at most 5,000 examples.
     gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
@@ -85,6 +111,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     losses : str or sequence of str
         Losses to choose from. ``"edge"`` counts edges whose label pair is wrong,
         ``"hamming"`` counts wrong labels.
+    offsets : float or sequence of float
+        Offsets to choose from, numbers that are added to the score of every label that
+        is on. The three best combinations of C and loss of every kernel are tried with
+        all of them. ``"auto"``: -0.15, 0, 0.15, 0.3, 0.45 and 0.6, or 0 alone if a
+        label has more than two values.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -105,6 +136,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     n_estimators_search : int
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
+    time_limit : float
+        Seconds that `fit` should take. Another kernel, or another fold, is tried only
+        if it is expected to end in time, with the final ensemble. One kernel is always
+        tried, and nothing is interrupted. The choice then depends on the speed of the
+        machine. `chosen_` says what was left out.
+    verbose
+        It shows `chosen_` at the end.
     random_state
         It draws the folds too.
     probability
@@ -113,21 +151,25 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    C_, gamma_, kernel_, loss_
+    C_, gamma_, kernel_, loss_, offset_
         The choice; `gamma_` is None if the kernel has none.
+    chosen_ : str
+        The choice in one line: what was chosen, with which score, among how many.
     best_params_ : dict
         The same, as parameters of `RandomGraphEnsembleClassifier`.
     best_score_ : float
         Mean score over the folds of the choice.
     best_index_ : int
         Its place in `cv_results_`. Of equal candidates the first one is chosen: that of
-        the earlier kernel, the smaller gamma, the smaller C, the earlier loss.
+        the earlier kernel, the smaller gamma, the smaller C, the earlier loss, the
+        offset nearer to 0.
     best_estimator_ : RandomGraphEnsembleClassifier
         The final ensemble, which all methods delegate to.
     cv_results_ : dict of arrays
         As in `sklearn.model_selection.GridSearchCV`; a data frame can be made of it.
         Training times are of one value of C after another, each beginning where the one
-        before it ended.
+        before it ended. A kernel that did not go on has NaN for the folds that it was
+        not tried on, and for the mean.
     estimators_, graphs_, consensus_graph_, cell_coef_, dual_coef_, \
     cell_intercept_, coef_, intercept_, duality_gap_, dual_objective_, n_iter_, \
     gap_history_, gap_seconds_, classes_, label_names_, has_node_factors_, \
@@ -154,11 +196,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_estimators=30,
+        n_estimators=20,
         aggregation="mam",
         training="separate",
         graph="informed_tree",
-        kernels=("linear", "rbf"),
+        kernels="auto",
         gammas=None,
         degree=3,
         coef0=1,
@@ -167,6 +209,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         scaling="auto",
         Cs=(0.3, 1.0, 3.0, 10.0),
         losses=("edge", "hamming"),
+        offsets="auto",
         fit_intercept=True,
         tol=0.05,
         max_iter=100,
@@ -175,6 +218,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         cv=3,
         scoring="mean",
         n_estimators_search=3,
+        time_limit=None,
         random_state=None,
         verbose=0,
         n_jobs=None,
@@ -193,6 +237,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.scaling = scaling
         self.Cs = Cs
         self.losses = losses
+        self.offsets = offsets
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -201,6 +246,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.scoring = scoring
         self.n_estimators_search = n_estimators_search
+        self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -209,6 +255,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         several = isinstance(self.kernels, list | tuple)
         kernels = list(self.kernels) if several else [self.kernels]
+        if is_auto(self.kernels):
+            kernels = ["forest"]  # always among them
         tags = [
             RandomGraphEnsembleClassifier(kernel=k).__sklearn_tags__()
             for k in kernels or [None]
@@ -252,25 +300,46 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # of an earlier fit
-        grid = self._read_grid()
-        template = RandomGraphEnsembleClassifier(**self._shared_params(grid))
-        kernels, targets = self._read_kernels(template, X, y, sample_weight)
-        search = self._prepare(grid, template, X, targets)
-        tables: list[Table] = []
-        leader: Any = None
-        for kernel in kernels:
+        deadline = self._read_deadline()
+        template = RandomGraphEnsembleClassifier(**self._shared_params())
+        everything = Examples(X, y, sample_weight)
+        menu = self._read_menu(template, X)
+        seen, part = self._part_for_search(everything, menu, template)
+        kernels, targets = self._read_kernels(template, menu.kernels, *seen)
+        search = self._prepare(template, everything, seen, targets)
+        n_folds = len(search.folds)
+        entrants = [Entrant(kernel, Table(search.grid, n_folds)) for kernel in kernels]
+        rounds = rounds_of(n_folds, halve=not menu.is_named)
+
+        def reader(kernel: dict[str, Any]) -> Any:
             ensemble = clone(template).set_params(**kernel)
-            trial = try_kernel(search, ensemble, X, y, sample_weight)
-            tables.append(trial.table)
-            if leader is None or trial.table.best > leader.table.best:
-                leader = trial
-            del trial  # or a third kernel matrix would be kept while the next is made
-        self._store_choice(cv_results(kernels, grid, tables))
-        self.best_estimator_ = leader.ensemble.set_params(C=self.C_, loss=self.loss_)
-        plan = self.best_estimator_._plan()
-        models = self.best_estimator_._learn(leader.data, plan)
-        warn_of_shortfall(models, plan.settings)
+            ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
+            return ensemble, ensemble._begin_fit(*seen, for_folds=True)
+
+        outcome = compete(search, entrants, rounds, reader, deadline)
+        tables = [entrant.table for entrant in entrants]
+        self._store_choice(cv_results(kernels, search.grid, tables, outcome.n_folds))
+        notes = [menu.note, part]
+        self.chosen_ = choice_in_words(
+            self.cv_results_, self.best_index_, outcome, notes
+        )
+        say(f"chosen: {self.chosen_}", verbose=bool(self.verbose))
+        read = outcome.leader.read if seen is everything else None
+        models, settings = self._fit_best(template, everything, read)
+        warn_of_shortfall(models, settings)
         return self
+
+    def _fit_best(
+        self, template: RandomGraphEnsembleClassifier, examples: Examples, read: Any
+    ) -> tuple[list[Model], Settings]:
+        """Train the final ensemble, on what the search has read if that will do."""
+        ensemble, data = read or (None, None)
+        if ensemble is None or isinstance(ensemble._input, ForestInput):
+            ensemble = clone(template).set_params(**self.best_params_)
+            data = ensemble._begin_fit(*examples)
+        self.best_estimator_ = ensemble.set_params(**self.best_params_)
+        plan = ensemble._plan()
+        return ensemble._learn(data, plan), plan.settings
 
     predict = _delegated(RandomGraphEnsembleClassifier.predict)
     predict_certified = _delegated(RandomGraphEnsembleClassifier.predict_certified)
@@ -289,16 +358,22 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         _delegated(RandomGraphEnsembleClassifier.predict_for)
     )
 
-    def _read_grid(self) -> Grid:
-        """Check the losses and values of C to choose from."""
+    def _read_grid(self, n_values: NDArray[np.integer]) -> Grid:
+        """Check the losses, values of C and offsets to choose from."""
         Cs = [check_number("each of Cs", C) for C in as_list("Cs", self.Cs)]
         losses = as_list("losses", self.losses)
         for loss in losses:
             find_loss(loss)
-        return Grid(losses, sorted(set(Cs)))
+        return Grid(losses, sorted(set(Cs)), read_offsets(self.offsets, n_values))
 
-    def _shared_params(self, grid: Grid) -> dict[str, Any]:
-        """Return the parameters of an ensemble; C and loss are still to be replaced."""
+    def _read_deadline(self) -> Deadline:
+        limit = self.time_limit
+        if limit is not None:
+            limit = check_number("time_limit", limit)
+        return Deadline(time.perf_counter(), limit)
+
+    def _shared_params(self) -> dict[str, Any]:
+        """Return the parameters of an ensemble but for those that are chosen."""
         known = RandomGraphEnsembleClassifier().get_params()
         params = self.get_params(deep=False)
         shared = {name: params[name] for name in params.keys() & known.keys()}
@@ -306,11 +381,43 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             # one number, so that the final ensemble has the graphs of the search
             state = seed_sequence(self.random_state).generate_state(1)
             shared["random_state"] = int(state[0])
-        return {**shared, "C": grid.Cs[0], "loss": grid.losses[0]}
+        return shared
+
+    def _read_menu(self, template: RandomGraphEnsembleClassifier, X: Any) -> Menu:
+        """Return the kernels that were named, or those that suit the examples."""
+        if not is_auto(self.kernels):
+            return Menu(as_list("kernels", self.kernels), is_named=True)
+        reader = clone(template).set_params(kernel="forest", kernel_params=None)
+        return kernels_for(reader._read_examples(X, reset=True))
+
+    def _part_for_search(
+        self,
+        everything: Examples,
+        menu: Menu,
+        template: RandomGraphEnsembleClassifier,
+    ) -> tuple[Examples, str]:
+        """Return the examples that the search sees, and a note if these are not all.
+
+        Folds that were given, and kernel matrices, are about all examples.
+        """
+        n = _num_samples(everything.X)
+        is_whole = not isinstance(self.cv, Integral) or "precomputed" in menu.kernels
+        if is_whole or n <= MOST_COMPARED:
+            return everything, ""
+        targets = read_targets(
+            n, *everything[1:], template.class_weight, template.missing_label
+        )
+        rows = search_rows(targets.Y, menu.kernels, template.random_state)
+        if rows is None:
+            return everything, ""
+        note = f"the search saw {len(rows):,} of {n:,} examples"
+        part = rows if targets.rows is None else targets.rows[rows]
+        return everything.part(part), note
 
     def _read_kernels(
         self,
         template: RandomGraphEnsembleClassifier,
+        kernels: list[Any],
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -319,7 +426,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
         The scales of kernels are derived from X.
         """
-        kernels = as_list("kernels", self.kernels)
         if len(kernels) > 1 and "precomputed" in kernels:
             raise ValueError(
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
@@ -334,7 +440,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             for kernel in kernels
             if not is_list(kernel) and KernelSpec(kernel).has_gamma
         ]
-        if self.gammas is not None and not scaled:
+        if self.gammas is not None and not (scaled or is_auto(self.kernels)):
             raise ValueError(
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
                 f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
@@ -369,12 +475,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _prepare(
         self,
-        grid: Grid,
         template: RandomGraphEnsembleClassifier,
-        X: Any,
+        everything: Examples,
+        seen: Examples,
         targets: Targets,
     ) -> Search:
-        """Draw the folds, and pick the members that search."""
+        """Fix the candidates of every kernel, draw the folds, and pick the members."""
         n = check_count("n_estimators_search", self.n_estimators_search)
         # every kernel of a list has a member, and all candidates have as many members
         kernels = as_list("kernels", self.kernels)
@@ -384,7 +490,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             tol=max(plan.settings.tol, SEARCH_TOL),
             max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
         )
-        folds = draw_folds(self.cv, X, targets, template.random_state)
+        folds = draw_folds(self.cv, seen.X, targets, template.random_state)
         for number, (train, test) in enumerate(folds):
             if not len(train):
                 raise ValueError(
@@ -398,46 +504,42 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                     "out examples without any label."
                 )
         return Search(
-            grid,
+            self._read_grid(targets.coding.n_values),
             plan._replace(settings=settings, draws=plan.draws[:n]),
             folds,
             Judge.of(self.scoring, targets),
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),
+            self.n_estimators,
+            _num_samples(everything.X),
         )
 
     def _store_choice(self, results: dict[str, Any]) -> None:
         self.cv_results_ = results
-        self.best_index_ = int(np.argmax(results["mean_test_score"]))
+        self.best_index_ = int(np.argmin(results["rank_test_score"]))
         self.best_score_ = float(results["mean_test_score"][self.best_index_])
         self.best_params_ = results["params"][self.best_index_]
         self.kernel_ = self.best_params_["kernel"]
         self.gamma_ = self.best_params_.get("gamma")
         self.C_ = self.best_params_["C"]
         self.loss_ = self.best_params_["loss"]
+        self.offset_ = self.best_params_["offset"]
 
 
-class Trial(NamedTuple):
-    """The results of one kernel, and what a final ensemble needs."""
+class Examples(NamedTuple):
+    """Training examples, as the user gave them."""
 
-    table: Table
-    ensemble: RandomGraphEnsembleClassifier  # has read the training set
-    data: TrainingSet
+    X: Any
+    y: Any
+    sample_weight: Any = None
 
-
-def try_kernel(
-    search: Search,
-    ensemble: RandomGraphEnsembleClassifier,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-) -> Trial:
-    """Let an ensemble read the training set, and score its candidates on the folds."""
-    data = ensemble._begin_fit(X, y, sample_weight)
-    what = " ".join(str(ensemble.kernel).split())  # on one line
-    if ensemble.gamma is not None:
-        what += f", gamma {ensemble.gamma:.3g}"
-    return Trial(search.run(data, what), ensemble, data)
+    def part(self, rows: NDArray[np.intp]) -> Examples:
+        """Return some of them."""
+        weight = self.sample_weight
+        weight = None if weight is None else _safe_indexing(weight, rows)
+        return Examples(
+            _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
+        )
 
 
 def is_list(kernel: Any) -> bool:

@@ -1,0 +1,133 @@
+"""What is tried if nobody names it: kernels, offsets, and on how many examples."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spanforest._parameters import check_number, seed_sequence
+from spanforest._scaling import MOST_IN_TABLE
+from spanforest.kernels import ForestKernel
+
+GAMMAS = (0.5, 1.0, 2.0)
+# Larger ones were rarely best in trials on six data sets: docs/guide/measures.rst.
+OFFSETS = (0.0, 0.15, 0.3, 0.45, 0.6, -0.15)
+# Trees of a forest in the search; the final forest has all of its trees.
+SEARCH_TREES = 100
+# Examples in the search: few enough for several kernel matrices.
+MOST_COMPARED = 3000
+MOST_LINEAR = 20000  # without a matrix
+_ROWS_KEY = 0x726F7773  # no member of an ensemble has this key
+
+
+class Menu(NamedTuple):
+    """Kernels to choose from, and whether the user named them."""
+
+    kernels: list[Any]
+    is_named: bool
+    note: str = ""  # for users: why some kernels are not on it
+
+
+def kernels_for(X: Any) -> Menu:
+    """Return the kernels that suit the examples, those of low cost first.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        The examples; NaN where a value is missing.
+
+    Examples
+    --------
+    >>> kernels_for(np.array([[3.0, 1.0], [5.0, np.nan]])).note
+    'X has NaN, so only forests were tried'
+    >>> kernels_for(np.eye(3)).kernels[0]
+    'linear'
+    """
+    forests = [ForestKernel(min_samples_leaf=size) for size in (5, 1)]
+    values = X.data if sparse.issparse(X) else X
+    if np.isnan(values).any():
+        note = "X has NaN, so only forests were tried"
+        return Menu(forests, False, note)
+    if 2 * np.count_nonzero(values) < np.prod(X.shape):  # words, bits
+        return Menu(["linear", *forests], False)
+    if X.shape[0] > MOST_IN_TABLE:
+        note = f"no Gaussian kernel was tried on more than {MOST_IN_TABLE:,} examples"
+        return Menu(["linear", *forests], False, note)
+    return Menu(["linear", "rbf", *forests], False)
+
+
+def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
+    """Return the offsets to choose from, the one nearest to zero first.
+
+    Examples
+    --------
+    >>> read_offsets([-0.5, 0, 1], np.array([2, 2]))
+    [0.0, -0.5, 1.0]
+    >>> read_offsets("auto", np.array([2, 3]))
+    [0.0]
+    """
+    if isinstance(offsets, str) and offsets == "auto":
+        return list(OFFSETS) if n_values.max() <= 2 else [0.0]
+    numbers = [offsets] if np.ndim(offsets) == 0 else list(offsets)
+    if not numbers:
+        raise ValueError(f"offsets must hold at least one value; got {offsets!r}.")
+    checked = {check_number("each of offsets", o, minimum=-np.inf) for o in numbers}
+    if n_values.max() > 2 and any(checked):
+        j = int(n_values.argmax())
+        raise ValueError(
+            f"offsets are for labels with two values; label {j} has {n_values[j]}. "
+            "Pass offsets=0."
+        )
+    return sorted(checked, key=lambda offset: (abs(offset), offset))
+
+
+def search_rows(
+    Y: NDArray[np.integer], kernels: list[Any], random_state: int
+) -> NDArray[np.intp] | None:
+    """Return the examples that the search sees, at random; None if it sees all.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples, n_labels)
+        Codes of the labels, -1 where not observed. Every label is observed in some
+        example, and so it is among those that are returned.
+    kernels : list
+        The kernels to choose from.
+    random_state : int
+        Draws the examples.
+
+    Examples
+    --------
+    >>> search_rows(np.zeros((1000, 2)), ["rbf"], 0) is None
+    True
+    >>> len(search_rows(np.zeros((9000, 2)), ["linear", "forest"], 0))
+    3000
+    """
+    only_linear = all(isinstance(k, str) and k == "linear" for k in kernels)
+    most = MOST_LINEAR if only_linear else MOST_COMPARED
+    if len(Y) <= most:
+        return None
+    root = seed_sequence(random_state)
+    own = np.random.SeedSequence(root.entropy, spawn_key=(_ROWS_KEY,))
+    drawn = np.random.default_rng(own).choice(len(Y), most, replace=False)
+    is_missed = ~(Y[drawn] >= 0).any(axis=0)
+    first = (Y >= 0).argmax(axis=0)
+    return np.unique(np.concatenate([drawn, first[is_missed]]))
+
+
+def with_fewer_trees(kernel: Any) -> Any:
+    """Return a kernel as the search sees it: a forest has at most 100 trees.
+
+    Examples
+    --------
+    >>> with_fewer_trees("forest").n_estimators, with_fewer_trees("rbf")
+    (100, 'rbf')
+    """
+    if isinstance(kernel, str) and kernel == "forest":
+        kernel = ForestKernel()
+    if not isinstance(kernel, ForestKernel) or kernel.n_estimators <= SEARCH_TREES:
+        return kernel
+    return ForestKernel(**{**kernel.get_params(), "n_estimators": SEARCH_TREES})

@@ -1,0 +1,92 @@
+"""What is tried if nobody names it: kernels that suit the data, and offsets."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from spanforest.kernels import ForestKernel
+from spanforest.tuning import _candidates
+from spanforest.tuning._candidates import (
+    kernels_for,
+    read_offsets,
+    search_rows,
+    with_fewer_trees,
+)
+
+TABLE = np.random.default_rng(0).normal(size=(30, 4))
+WORDS = sparse.random_array((30, 40), density=0.1, format="csr", rng=0)
+FORESTS = [ForestKernel(min_samples_leaf=5), ForestKernel(min_samples_leaf=1)]
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (TABLE, ["linear", "rbf", *FORESTS]),
+        (sparse.csr_matrix(TABLE), ["linear", "rbf", *FORESTS]),
+        (WORDS, ["linear", *FORESTS]),
+        (WORDS.toarray(), ["linear", *FORESTS]),
+        (np.where(TABLE > 2, np.nan, TABLE), FORESTS),
+    ],
+    ids=["table", "sparse table", "words", "dense words", "gaps"],
+)
+def test_kernels_suit_the_examples(X, expected):
+    menu = kernels_for(X)
+    assert menu.kernels == expected
+    assert not menu.is_named
+    assert ("NaN" in menu.note) == (expected == FORESTS)
+
+
+def test_no_matrix_of_many_examples_is_made(monkeypatch):
+    monkeypatch.setattr(_candidates, "MOST_IN_TABLE", 29)
+    menu = kernels_for(TABLE)
+    assert menu.kernels == ["linear", *FORESTS]
+    assert "no Gaussian kernel" in menu.note
+
+
+def test_the_offset_nearest_to_zero_comes_first():
+    assert read_offsets([0.5, -0.2, 1, 0.5], np.array([2])) == [-0.2, 0.5, 1.0]
+    assert read_offsets(0.5, np.array([2, 1])) == [0.5]
+    assert read_offsets("auto", np.array([2, 1]))[0] == 0.0
+
+
+def test_labels_with_more_values_have_no_offsets():
+    assert read_offsets("auto", np.array([3, 2])) == [0.0]
+    assert read_offsets([0], np.array([3, 2])) == [0.0]
+    with pytest.raises(ValueError, match="label 0 has 3"):
+        read_offsets([0, 0.5], np.array([3, 2]))
+
+
+@pytest.mark.parametrize("offsets", [[], "high", [0.0, np.nan], [None]])
+def test_bad_offsets_are_refused(offsets):
+    with pytest.raises(ValueError, match="offsets must"):
+        read_offsets(offsets, np.array([2]))
+
+
+def test_the_search_sees_a_random_part_of_many_examples():
+    Y = np.zeros((9000, 2), dtype=int)
+    rows = search_rows(Y, ["rbf", "linear"], 3)
+    assert len(np.unique(rows)) == _candidates.MOST_COMPARED
+    assert rows.max() < 9000
+    assert_array_equal(rows, search_rows(Y, ["linear", "rbf"], 3))
+    assert not np.array_equal(rows, search_rows(Y, ["rbf"], 4))
+    assert search_rows(Y, ["linear"], 3) is None
+    assert search_rows(Y[: _candidates.MOST_COMPARED], ["rbf"], 3) is None
+
+
+def test_the_part_has_an_example_of_every_label():
+    Y = np.full((9000, 3), -1)
+    Y[:, 0] = 0
+    Y[[17, 18], 1] = 0
+    Y[8999, 2] = 1
+    for seed in range(5):
+        assert (Y[search_rows(Y, ["rbf"], seed)] >= 0).any(axis=0).all()
+
+
+def test_forests_of_the_search_have_fewer_trees():
+    kernel = ForestKernel(500, min_samples_leaf=7, kind="random")
+    expected = ForestKernel(100, min_samples_leaf=7, kind="random")
+    assert with_fewer_trees(kernel) == expected
+    small = ForestKernel(20)
+    assert with_fewer_trees(small) is small
+    assert with_fewer_trees(len) is len

@@ -1,0 +1,248 @@
+"""Which kernels are tried on which folds, and what a time limit leaves out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from searches import tuned
+from small_data import NOISY_Y as Y
+from small_data import X, X_new
+
+from spanforest import RandomGraphEnsembleClassifier
+from spanforest.kernels import ForestKernel
+from spanforest.tuning import _candidates, _contest, _estimator
+from spanforest.tuning._contest import (
+    Deadline,
+    Entrant,
+    compete,
+    name_of,
+    rounds_of,
+)
+from spanforest.tuning._cross_validation import Grid, Table
+
+
+class FakeSearch:
+    """A search that takes the scores of kernels from a table, and counts what it does.
+
+    The kernels of its entrants are their numbers.
+    """
+
+    shape = 1, 1, 1
+    n_samples, n_estimators = 3, 1
+    folds = ((range(2), range(1)),) * 3
+
+    def __init__(self, scores, clock=None, seconds=1.0):
+        self.scores = scores  # a row per kernel, a column per fold
+        self.tried = []
+        self.clock, self.seconds = clock, seconds
+        self.workers = self.plan = self
+        self.n_jobs, self.draws = 1, [0]
+
+    def run(self, data, name, table, places):
+        kernel = int(name)
+        self.tried += [(kernel, place) for place in places]
+        table.scores[0, 0, 0, places] = np.array(self.scores[kernel])[places]
+        table.fit_seconds[0, 0, 0, places] = 0.0
+        if self.clock is not None:
+            self.clock[0] += self.seconds * len(places)
+
+
+def held(search, halve=True, limit=None):
+    grid = Grid(["edge"], [1.0], [0.0])
+    entrants = [
+        Entrant({"kernel": k}, Table(grid, 3)) for k in range(len(search.scores))
+    ]
+    start = 0.0 if search.clock is not None else np.inf
+    outcome = compete(
+        search,
+        entrants,
+        rounds_of(3, halve=halve),
+        lambda params: (params, None),
+        Deadline(start, limit),
+    )
+    return outcome, entrants
+
+
+SCORES = [[5, 0, 0], [4, 4, 4], [3, 9, 9], [2, 5, 0], [1, 1, 1]]
+
+
+def test_after_every_fold_the_better_half_goes_on():
+    search = FakeSearch(SCORES)
+    outcome, entrants = held(search)
+    first, second = [(k, 0) for k in range(5)], [(k, 1) for k in range(3)]
+    assert search.tried == [*first, *second, (2, 2), (1, 2)]
+    assert outcome.leader is entrants[2]
+    assert outcome.n_folds == 3
+
+
+def test_named_kernels_are_tried_on_all_folds():
+    search = FakeSearch(SCORES)
+    outcome, entrants = held(search, halve=False)
+    assert search.tried == [(k, f) for k in range(5) for f in range(3)]
+    assert outcome.leader is entrants[2]
+
+
+def test_only_the_winner_keeps_what_it_has_read():
+    for halve in (False, True):
+        outcome, entrants = held(FakeSearch(SCORES), halve=halve)
+        kept = [one for one in entrants if one.read is not None]
+        assert len(kept) == 1
+        assert kept[0] is outcome.leader
+
+
+def test_of_equal_kernels_the_first_one_wins():
+    outcome, entrants = held(FakeSearch([[1, 1, 1]] * 4))
+    assert outcome.leader is entrants[0]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a clock in a list, which the contest reads."""
+    now = [0.0]
+    monkeypatch.setattr(_contest.time, "perf_counter", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("limit", range(1, 15))
+def test_a_time_limit_is_kept(clock, limit):
+    outcome, entrants = held(FakeSearch(SCORES, clock), limit=limit)
+    assert clock[0] <= limit
+    names = [one.name for one in entrants]
+    # the next kernel might take one and a half times as long as the others
+    assert outcome.untried == names[max(limit - 1, 1) :]
+    assert outcome.leader.table.best(outcome.n_folds) > -np.inf
+
+
+def test_a_round_that_cannot_be_finished_is_not_begun(clock):
+    search = FakeSearch(SCORES, clock)
+    outcome, _ = held(search, limit=7)  # the second round would end after 8
+    assert len(search.tried) == 5
+    assert outcome.n_folds == 1
+
+
+def test_one_kernel_is_tried_whatever_the_limit(clock):
+    for halve in (False, True):
+        search = FakeSearch(SCORES, clock, seconds=100.0)
+        outcome, entrants = held(search, halve=halve, limit=1e-3)
+        assert outcome.leader is entrants[0]
+        assert len(outcome.untried) == 4
+        clock[0] = 0.0
+
+
+def test_names_of_kernels_are_short():
+    assert name_of({"kernel": "linear"}) == "linear"
+    assert name_of({"kernel": np.dot, "gamma": None}) == "dot"
+
+
+# --- in the estimator ----------------------------------------------------------------
+
+
+def automatic(**params):
+    """Return a search that chooses its kernels itself."""
+    options = {"kernels": "auto", "gammas": None, "scaling": "auto", "n_estimators": 2}
+    return tuned(**options | params)
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr(_candidates, "SEARCH_TREES", 5)
+
+
+def test_kernels_that_did_not_go_on_are_listed_without_a_mean():
+    fitted = automatic(offsets=0).fit(X, Y)
+    results = pd.DataFrame(fitted.cv_results_)
+    assert len(results) == 6 * 2
+    tried = [results[f"split{f}_test_score"].notna().sum() for f in range(3)]
+    assert tried == [12, 6, 4]
+    done = results["mean_test_score"].notna()
+    assert done.sum() == 4
+    assert results.loc[done, "rank_test_score"].max() <= 4
+    assert (results.loc[~done, "rank_test_score"] == 5).all()
+    assert done[fitted.best_index_]
+    assert fitted.best_score_ == results["mean_test_score"].max()
+
+
+def test_threads_change_nothing_about_the_choice():
+    one, two = (automatic(offsets="auto", n_jobs=n).fit(X, Y) for n in (1, 2))
+    assert one.chosen_ == two.chosen_
+    for name, values in one.cv_results_.items():
+        if "time" not in name:
+            assert_array_equal(two.cv_results_[name], values)
+
+
+def test_a_line_says_what_was_chosen_among_what(capsys):
+    fitted = automatic(verbose=1, offsets="auto").fit(X, Y)
+    n_tried = np.isfinite(fitted.cv_results_["split0_test_score"]).sum()
+    for part in (
+        f"C {fitted.C_:g}, loss edge, offset {fitted.offset_:g}",
+        f"score {fitted.best_score_:.3f} on 3 folds",
+        f"best of {n_tried} candidates with 6 kernels",
+    ):
+        assert part in fitted.chosen_
+    assert f"chosen: {fitted.chosen_}" in capsys.readouterr().err
+
+
+def test_examples_with_gaps_have_forests_to_choose_from():
+    gaps = X.copy()
+    gaps[::7, 1] = np.nan
+    fitted = automatic(offsets=0).fit(gaps, Y)
+    assert isinstance(fitted.kernel_, ForestKernel)
+    assert "only forests were tried" in fitted.chosen_
+    assert fitted.predict(np.full((2, 4), np.nan)).shape == (2, 4)
+    with pytest.raises(ValueError, match="needs a number for every feature"):
+        automatic(kernels=["linear", "forest"]).fit(gaps, Y)
+
+
+def test_categories_are_read_by_every_kernel():
+    kinds = pd.Categorical.from_codes((X[:, 0] > 0).astype(int), ["low", "high"])
+    frame = pd.DataFrame({"kind": kinds, "size": X[:, 1]})
+    fitted = automatic(offsets=0).fit(frame, Y)
+    assert len({str(k) for k in fitted.cv_results_["param_kernel"]}) == 4
+    assert fitted.predict(frame).shape == Y.shape
+    plain = RandomGraphEnsembleClassifier(2, kernel="linear", random_state=0)
+    spelled = np.column_stack([kinds.codes == 0, kinds.codes == 1, X[:, 1]])
+    assert_array_equal(
+        plain.fit(frame, Y).predict(frame), plain.fit(spelled, Y).predict(spelled)
+    )
+
+
+def test_the_winner_alone_grows_a_forest_on_all_examples(monkeypatch):
+    grown, grow = [], ForestKernel.grow
+
+    def counted(kernel, examples, *rest):
+        grown.append((kernel.n_estimators, len(examples)))
+        return grow(kernel, examples, *rest)
+
+    monkeypatch.setattr(ForestKernel, "grow", counted)
+    fitted = automatic(kernels=[ForestKernel(9, 1), ForestKernel(9, 5)]).fit(X, Y)
+    assert grown == [(5, 40)] * 6 + [(9, 60)]
+    assert fitted.kernel_.n_estimators == 9
+
+
+def test_many_examples_are_searched_in_part(monkeypatch):
+    monkeypatch.setattr(_candidates, "MOST_COMPARED", 30)
+    monkeypatch.setattr(_estimator, "MOST_COMPARED", 30)
+    options = {"kernels": "rbf", "offsets": 0, "random_state": 1}
+    fitted = automatic(**options).fit(X, Y, sample_weight=np.ones(60))
+    assert "the search saw 30 of 60 examples" in fitted.chosen_
+    assert fitted.X_fit_.shape == (60, 4)
+    rows = _candidates.search_rows(Y, ["rbf"], 1)
+    few = automatic(**options).fit(X[rows], Y[rows])
+    assert few.best_score_ == fitted.best_score_
+    plain = RandomGraphEnsembleClassifier(2, max_iter=1000, random_state=1)
+    plain.set_params(**fitted.best_params_).fit(X, Y)
+    assert_array_equal(plain.predict(X_new), fitted.predict(X_new))
+    frame = pd.DataFrame(X), pd.DataFrame(Y)
+    assert automatic(**options).fit(*frame).best_score_ == fitted.best_score_
+    with pytest.raises(ValueError, match="one row per example each; got 60 rows in X"):
+        automatic(**options).fit(X, Y[:50])
+
+
+def test_a_tiny_time_limit_still_gives_a_model():
+    fitted = automatic(time_limit=1e-9, losses=["edge", "hamming"]).fit(X, Y)
+    assert fitted.kernel_ == "linear"
+    assert "the time limit left out rbf" in fitted.chosen_
+    assert "on 1 fold, best of 4 candidates with 1 kernel" in fitted.chosen_
+    assert np.isfinite(fitted.best_score_)
+    with pytest.raises(ValueError, match="time_limit must be a number greater than 0"):
+        automatic(time_limit=0).fit(X, Y)
