@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: b67eeef6a28bb694
+# stamp: 5be24a2fbe9d27d1

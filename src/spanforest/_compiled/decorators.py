@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: b67eeef6a28bb694
+# stamp: 5be24a2fbe9d27d1

@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: b67eeef6a28bb694
+# stamp: 5be24a2fbe9d27d1

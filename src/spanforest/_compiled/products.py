@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: b67eeef6a28bb694
+# stamp: 5be24a2fbe9d27d1

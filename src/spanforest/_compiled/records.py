@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: b67eeef6a28bb694
+# stamp: 5be24a2fbe9d27d1

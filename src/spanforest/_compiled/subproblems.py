@@ -275,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: b67eeef6a28bb694
+# stamp: 5be24a2fbe9d27d1
