@@ -9,7 +9,10 @@ from spanforest.paper import METHODS, Experiment, _protocols
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"protocol": "other"}, "protocol must be one of paper, tuned, study; got 'other'"),
+        (
+            {"protocol": "other"},
+            "protocol must be one of paper, tuned, study; got 'other'",
+        ),
         ({"methods": ("svm", "forest")}, r"are svm, .*, mam; got 'forest'"),
         ({"methods": ("lstm",), "protocol": "tuned"}, r"ecc, .*; got 'lstm'\.$"),
         ({"methods": "svm"}, "methods must be a sequence of different names; got"),

@@ -17,11 +17,12 @@ from spanforest.paper import (
     identity,
     performance_table,
     run,
+    study_table,
 )
 from spanforest.paper._experiment import ChoiceTask, FoldTask
 from spanforest.paper._fold_inputs import FoldInputs
 from spanforest.paper._methods import LEARNERS, run_learner
-from spanforest.paper._protocols import CHOICE_EFFORT, PROTOCOLS, TUNED
+from spanforest.paper._protocols import CHOICE_EFFORT, PROTOCOLS, STUDY, TUNED
 
 
 @pytest.fixture(autouse=True)
@@ -344,7 +345,7 @@ def test_a_failed_choice_fails_what_depends_on_it(tmp_path, fits):
 
 
 def test_more_folds_than_examples_are_failures(tmp_path, small_run):
-    for protocol in PROTOCOLS:
+    for protocol in ("paper", "tuned"):  # the study draws splits, any number of them
         results = run(
             experiment_of("mtl", n_folds=40, protocol=protocol), rows_at(tmp_path)
         )
@@ -404,7 +405,7 @@ def change_candidates(monkeypatch, protocol, family, candidates):
     monkeypatch.setitem(PROTOCOLS, protocol, whole)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", ["paper", "tuned"])
 def test_a_choice_among_other_candidates_is_made_again(
     tmp_path, fits, monkeypatch, protocol
 ):
@@ -496,21 +497,24 @@ def test_a_method_that_tunes_itself_stores_its_choice_in_its_own_row(
     results = run(experiment, rows_at(tmp_path))
 
     assert rows_at(tmp_path).read() == results  # no row of a choice
-    candidates = [*PROTOCOLS["tuned"].families["selftuned"].candidates]
     for row in results:
         assert row["n_trees"] == 3
         assert "choice" not in row
-        assert [each["params"] for each in row["candidates"]] == candidates
-        best = max(row["candidates"], key=lambda each: each["score"])
-        assert row["params"] == best["params"]
+        assert {"kernel", "C", "loss", "offset"} <= {*row["params"]}
+        assert [each["params"] for each in row["candidates"]] == [{}]
     fits.clear()
     assert run(experiment, rows_at(tmp_path)) == results
     assert fits == []
 
-    change_candidates(monkeypatch, "tuned", "selftuned", candidates[:1])
-    assert experiment.select(rows_at(tmp_path).read()) == []
-    again = run(experiment, rows_at(tmp_path))
-    assert [len(row["candidates"]) for row in again] == [1, 1]
+
+def test_the_study_splits_anew_for_every_fold_and_tunes_for_every_measure(
+    tmp_path, fits
+):
+    results = run(experiment_of(protocol="study"), rows_at(tmp_path))
+    assert {row["method"] for row in results} == {*STUDY.learners}
+    assert all(row["error"] is None for row in results)
+    table = study_table([{**row, "dataset": "scene"} for row in results])
+    assert {each.measure for each in table.standings} == {*MEASURES}
 
 
 def test_a_failure_of_a_method_that_tunes_itself_is_not_repeated(tmp_path, fits):
