@@ -46,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 42682731a0fa12ef
+# stamp: d0965a598b07c936

@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 42682731a0fa12ef
+# stamp: d0965a598b07c936

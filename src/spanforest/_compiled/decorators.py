@@ -78,4 +78,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 42682731a0fa12ef
+# stamp: d0965a598b07c936

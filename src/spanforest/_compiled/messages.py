@@ -312,4 +312,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 42682731a0fa12ef
+# stamp: d0965a598b07c936

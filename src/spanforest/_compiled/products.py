@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 42682731a0fa12ef
+# stamp: d0965a598b07c936

@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 42682731a0fa12ef
+# stamp: d0965a598b07c936
