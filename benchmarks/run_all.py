@@ -53,6 +53,7 @@ results:
 | `label_lists.py` | [the best label sets](../docs/guide/certified.rst) |
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
 | `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
+| `joint_training.py` | [one model on all graphs](../docs/guide/graphs.rst) |
 | `default_choice.py` | [what it chooses from](../docs/guide/tuning.rst) |
 | `offsets.py` | [the measure](../docs/guide/measures.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |

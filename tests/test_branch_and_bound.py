@@ -64,8 +64,8 @@ def test_the_search_has_something_to_do():
 
 
 @pytest.mark.needs_compiled
-def test_thirteen_labels_are_beyond_the_trial_of_all_labellings():
-    factors, scores = random_problem(13, 2, seed=1)
+def test_fifteen_labels_are_beyond_the_trial_of_all_labellings():
+    factors, scores = random_problem(15, 2, seed=1)
     assert factors.n_labellings > _compiled.FEW_LABELLINGS
 
     decoding = decode_exactly(factors, scores)

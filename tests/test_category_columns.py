@@ -58,6 +58,16 @@ def test_columns_that_cannot_be_read_are_refused_with_a_reason(call, message):
         call()
 
 
+def test_the_columns_of_an_arrow_table_are_read_like_those_of_a_frame():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
+    known = CategoryColumns.of(table, columns=["colour"])
+    assert [*known.categories] == [1]
+    assert sorted(known.categories[1]) == ["blue", "red"]
+    assert_array_equal(known.numbers(table), [[1, 1], [2, 0], [3, 1]])
+    assert CategoryColumns.of(table.select(["size"]), None) is None
+
+
 def test_indicators_have_a_column_for_every_category():
     frame = pd.DataFrame({"weight": [1.5, np.nan, 2.0], "size": SIZES})
     known = CategoryColumns.of(frame, None)

@@ -214,7 +214,7 @@ def test_the_unit_of_a_margin_is_the_loss_of_one_wrong_label():
         assert_allclose(members.margin_units, units)
 
 
-CYCLES = LabelGraph(14, [(u, v) for u in range(14) for v in range(u)])
+CYCLES = LabelGraph(15, [(u, v) for u in range(15) for v in range(u)])
 
 
 @pytest.mark.needs_compiled
@@ -222,14 +222,14 @@ CYCLES = LabelGraph(14, [(u, v) for u in range(14) for v in range(u)])
 def test_calibrated_margins_are_around_the_label_sets_that_are_predicted(
     aggregation, monkeypatch
 ):
-    """On scores that message passing leaves open, with more than 4096 labellings."""
+    """On scores that message passing leaves open, with more than 16384 labellings."""
     where, model = "spanforest.mmcrf", MMCRFClassifier(probability=True)
     if aggregation is not None:
         where = "spanforest.ensemble"
         model = RandomGraphEnsembleClassifier(2, aggregation, probability=True)
     monkeypatch.setattr(f"{where}.calibrate", lambda data, members, *_: members)
     margins_of = model.fit(X, Y).calibration_.margins
-    factors = FactorGraph(CYCLES, np.full(14, 2))
+    factors = FactorGraph(CYCLES, np.full(15, 2))
     scores = np.random.default_rng(0).normal(size=(6, factors.n_cells))
     assert not decode(factors, scores).proven.all()
 

@@ -1,16 +1,12 @@
 """Scores of all labellings, and of all changes of one label."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import from_python, indicators, label_sets
+from oracles import indicators, label_sets
 from strategies import any_kind, problems, seeds, trials
 
 from spanforest import _compiled
-from spanforest._compiled.enumeration import has_few_labellings
-from spanforest.factors import FactorGraph
-from spanforest.graphs import LabelGraph
 
 small_problems = problems(any_kind, max_labels=5, extra_unary=True)
 
@@ -54,9 +50,3 @@ def test_a_margin_is_the_score_after_one_change_minus_the_score_before(problem, 
     score = indicators(factors, labels[None])[0] @ scores[0]
     expected = indicators(factors, np.array(changed)) @ scores[0] - score
     assert_allclose(margins[0], expected, atol=1e-12)
-
-
-@pytest.mark.parametrize(("n_labels", "few"), [(12, True), (13, False), (200, False)])
-def test_few_labellings_are_at_most_4096(n_labels, few):
-    factors = FactorGraph(LabelGraph(n_labels, [(0, 1)]), np.full(n_labels, 2))
-    assert from_python(has_few_labellings)(factors.arrays) == few

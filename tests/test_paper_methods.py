@@ -61,6 +61,7 @@ def without_addresses(text):
     return re.sub(r"0x[0-9a-f]+", "", text)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kind", ["dense", "kernel"])
 def test_an_ensemble_that_tuned_itself_scores_as_one_with_the_chosen_parameters(kind):
     fold = make_fold(kind)
@@ -86,6 +87,7 @@ CASES = [
 ]
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(("protocol", "learner"), CASES)
 def test_every_learner_runs_on_labels_with_one_value(protocol, learner):
     check_one_valued_labels(protocol, learner)
@@ -118,6 +120,7 @@ def test_the_gap_is_that_of_the_worst_member(kind):
     assert run_learner("svm", fold, {"C": 0.1}, TINY, 0)["svm"].gap is None
 
 
+@pytest.mark.needs_compiled
 def test_seeds_change_what_is_random():
     fold = make_fold()
     for learner in ("bagging", "ensemble"):

@@ -95,6 +95,7 @@ def experiment_of(*methods, **changes):
     return Experiment(methods=methods or None, **options)
 
 
+@pytest.mark.needs_compiled
 def test_every_piece_of_work_gives_a_row(tmp_path, small_run):
     experiment = experiment_of("svm", "mve", "mam", datasets=("small", "words"))
 
@@ -160,6 +161,7 @@ def test_resuming_repeats_nothing(tmp_path, fits):
     assert rows_at(tmp_path).path.read_bytes() == before
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     ("stop_at", "n_choices", "n_done"), [(1, 0, 0), (8, 1, 0), (15, 3, 2), (18, 3, 5)]
 )
@@ -196,6 +198,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(
     assert [json.loads(line) for line in lines[: len(done)]] == done
 
 
+@pytest.mark.needs_compiled
 def test_the_order_of_work_changes_no_result(tmp_path, small_run, monkeypatch):
     class Backwards:
         def __init__(self, **_):
@@ -226,6 +229,7 @@ def test_another_method_is_all_that_is_run_for_it(tmp_path, fits):
     assert [row["method"] for row in results[:3]] == ["svm", "bagging", "adaboost"]
 
 
+@pytest.mark.needs_compiled
 def test_another_aggregation_adds_its_rows_alone(tmp_path, small_run):
     both = run(experiment_of("mve", "mam"), rows_at(tmp_path, "both.jsonl"))
     run(experiment_of("mve"), rows_at(tmp_path))
@@ -240,6 +244,7 @@ def test_another_aggregation_adds_its_rows_alone(tmp_path, small_run):
     assert outcomes(results) == outcomes(both)
 
 
+@pytest.mark.needs_compiled
 def test_another_number_of_trees_repeats_the_ensembles_alone(tmp_path, fits):
     methods = ("svm", "mmcrf", "amm", "mam")
     five = run(experiment_of(*methods, n_trees=5), rows_at(tmp_path))
@@ -288,6 +293,7 @@ def test_quick_and_full_runs_share_the_choice_of_parameters(tmp_path, fits):
     assert fits == [("mtl", False)] * 5
 
 
+@pytest.mark.needs_compiled
 def test_a_failure_is_a_row_and_the_others_go_on(tmp_path, fits):
     def fail(name, is_choice):
         if name == "ensemble" and not is_choice:
@@ -482,6 +488,7 @@ def test_all_methods_choose_by_the_same_inner_folds(tmp_path, small_run, monkeyp
                 assert len(one[0]) == len(two[0])
 
 
+@pytest.mark.needs_compiled
 def test_a_method_that_tunes_itself_stores_its_choice_in_its_own_row(
     tmp_path, fits, monkeypatch
 ):
@@ -564,6 +571,7 @@ def test_select_gives_the_rows_of_the_experiment_alone(tmp_path, small_run):
     assert small.select([]) == []
 
 
+@pytest.mark.needs_compiled
 def test_comparable_results_share_protocol_trees_folds_and_seed(tmp_path, small_run):
     file = rows_at(tmp_path)
     wanted = run(experiment_of("mtl", "mam", datasets=("small", "words")), file)

@@ -197,6 +197,7 @@ def has_many_values(model):
     return coding is not None and coding.n_values.max() > 2
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_loaded_model_answers_with_the_same_bits(case, path):
     model = case.model.fit(case.X, case.Y)
@@ -247,6 +248,7 @@ RANDOM_STATES = {
 }
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("make", RANDOM_STATES.values(), ids=RANDOM_STATES)
 def test_random_states_continue_after_loading(make, path):
     model = ensemble(random_state=make()).fit(X, Y)
@@ -264,6 +266,7 @@ def test_numpy_numbers_come_back_as_they_were(path):
         assert type(getattr(again, name)) is type(value)
 
 
+@pytest.mark.needs_compiled
 def test_arrays_that_members_share_are_stored_once(path):
     model = ensemble(kernel="rbf", n_estimators=20).fit(np.tile(X, 50), Y)
     again = reloaded(model, path)

@@ -24,6 +24,7 @@ def path(tmp_path):
     return tmp_path / "model.spanforest"
 
 
+@pytest.mark.needs_compiled
 def test_no_bit_can_change_unnoticed(path):
     save(mmcrf(), path)
     whole = path.read_bytes()

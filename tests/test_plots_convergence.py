@@ -13,6 +13,7 @@ from spanforest.plots import (
 )
 
 
+@pytest.mark.needs_compiled
 def test_gaps_are_drawn_relative_to_the_dual_objective_for_every_member():
     ensemble = fitted_ensemble()
     display = DualityGapDisplay.from_estimator(ensemble)

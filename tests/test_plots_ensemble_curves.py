@@ -26,6 +26,7 @@ def curves(n_trees=3):
     return {measure: {**values, "member": 0.5} for measure in MEASURES}
 
 
+@pytest.mark.needs_compiled
 def test_curves_of_an_ensemble_are_the_quality_of_its_stages():
     ensemble = fitted_ensemble()
     display = EnsembleCurveDisplay.from_estimator(
@@ -39,6 +40,7 @@ def test_curves_of_an_ensemble_are_the_quality_of_its_stages():
     assert_allclose(display.member, np.mean(alone))
 
 
+@pytest.mark.needs_compiled
 def test_drawn_curves_are_the_stored_numbers_in_per_cent():
     ensemble = fitted_ensemble()
     display = EnsembleCurveDisplay.from_estimator(
@@ -52,6 +54,7 @@ def test_drawn_curves_are_the_stored_numbers_in_per_cent():
     assert display.ax_.get_ylabel() == "Multilabel accuracy (%)"
 
 
+@pytest.mark.needs_compiled
 def test_an_ensemble_in_a_pipeline_is_found_and_labels_are_put_in_order():
     frame = pd.DataFrame(Y, columns=list("abcde"))
     classifier = RandomGraphEnsembleClassifier(2, tol=0.1, random_state=0)
@@ -61,6 +64,7 @@ def test_an_ensemble_in_a_pipeline_is_found_and_labels_are_put_in_order():
     assert_allclose(display.curves["mam"][-1], expected)
 
 
+@pytest.mark.needs_compiled
 def test_an_unknown_measure_is_refused_with_the_known_ones():
     ensemble = fitted_ensemble()
     with pytest.raises(ValueError, match=r"one of 'microlabel_accuracy', .*'accuracy'"):

@@ -25,6 +25,7 @@ def label_graph(n_labels, **options):
     return LabelGraphDisplay(couplings, rng.random(n_labels), names, **options)
 
 
+@pytest.mark.needs_compiled
 def test_the_label_graph_of_a_model_shows_its_couplings_and_frequencies():
     ensemble = fitted_ensemble()
     names = ["sun", "rain", "wind", "snow", "fog"]
@@ -131,6 +132,7 @@ def test_a_graph_without_edges_is_drawn():
     assert display.ax_.get_legend() is None
 
 
+@pytest.mark.needs_compiled
 def test_names_must_fit_the_labels():
     ensemble = fitted_ensemble()
     with pytest.raises(ValueError, match="got 1 names and 5 frequencies"):

@@ -13,6 +13,7 @@ from spanforest.plots import (
 )
 
 
+@pytest.mark.needs_compiled
 def test_measures_of_labels_are_those_of_scikit_learn():
     ensemble = fitted_ensemble()
     predicted = ensemble.predict(X)

@@ -60,6 +60,7 @@ def test_scores_of_the_right_chances_are_calibrated_aggregation():
     assert_allclose(display.positive_share, expected, atol=0.06)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     "model",
     [

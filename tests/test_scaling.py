@@ -57,6 +57,7 @@ def test_examples_of_a_linear_kernel_have_an_average_squared_length_of_one(Z):
     assert squares.sum() / Z.shape[0] == pytest.approx(0.0 if is_constant else 1.0)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     ("name", "scaler"), [("standard", StandardScaler()), ("max_abs", MaxAbsScaler())]
 )
@@ -74,6 +75,7 @@ def test_a_named_scaling_equals_a_scaler_before_the_classifier(name, scaler, ker
     )
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("scaling", ["auto", "standard", "max_abs", None])
 def test_the_weights_of_a_linear_kernel_belong_to_features_as_users_have_them(scaling):
     shifted = X + np.arange(4)
@@ -90,6 +92,7 @@ def test_the_weights_of_a_linear_kernel_belong_to_features_as_users_have_them(sc
         assert_allclose(given.apply(shifted) @ weights + intercept, scores)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])
 @pytest.mark.parametrize("normalize", [False, True])
 def test_neither_unit_nor_origin_of_a_feature_matters(kernel, normalize):
@@ -101,6 +104,7 @@ def test_neither_unit_nor_origin_of_a_feature_matters(kernel, normalize):
     assert_allclose(other, one, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_columns_outliers_and_single_precision_give_finite_scores(
@@ -113,6 +117,7 @@ def test_constant_columns_outliers_and_single_precision_give_finite_scores(
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.needs_compiled
 def test_the_default_gamma_is_that_of_scaled_features():
     clf = TREE.__class__(kernel="rbf", max_iter=500).fit(X * SIZES, Y)
     expected = median_gamma(StandardScaler().fit_transform(X))
@@ -129,6 +134,7 @@ def test_bits_for_tanimoto_and_features_for_a_function_stay_as_they_are():
     assert rule_for("standard", lambda A, B: A @ B.T, X) is not None
 
 
+@pytest.mark.needs_compiled
 def test_a_kernel_matrix_is_never_scaled():
     K = X @ X.T
     clf = MMCRFClassifier(kernel="precomputed", max_iter=500, random_state=0)
@@ -175,6 +181,7 @@ def test_a_weight_of_two_is_the_example_twice_and_zero_leaves_it_out():
         assert_allclose(one.factor, other.factor)
 
 
+@pytest.mark.needs_compiled
 def test_auto_takes_a_gaussian_kernel_for_tables_and_a_linear_one_for_words():
     assert kernel_for(X) == kernel_for(sparse.csr_array(X)) == "rbf"
     assert kernel_for(WORDS) == kernel_for(sparse.csr_array(WORDS)) == "linear"
@@ -186,6 +193,7 @@ def test_auto_takes_a_gaussian_kernel_for_tables_and_a_linear_one_for_words():
     assert not hasattr(clf, "dual_coef_")
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("Z", [X * SIZES, WORDS, sparse.csr_array(WORDS), MIXED])
 @pytest.mark.parametrize("classifier", [MMCRFClassifier, RandomGraphEnsembleClassifier])
 def test_with_all_defaults_training_converges_on_raw_features(Z, classifier):

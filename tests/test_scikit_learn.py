@@ -66,6 +66,7 @@ def test_cross_val_predict_returns_all_labels(container):
     )
 
 
+@pytest.mark.needs_compiled
 def test_learning_curves_rise():
     sizes, _, scores = learning_curve(ensemble(), X, Y, cv=3, train_sizes=[5, 40])
     assert_array_equal(sizes, [5, 40])
@@ -134,6 +135,7 @@ def routing():
         yield
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize(
     "model",
@@ -193,6 +195,7 @@ def test_polars_tables_name_labels_and_features():
     assert crf().fit(frame, polars.Series(y)).label_names_ is None
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix], ids=str)
 @pytest.mark.parametrize("model", [crf(), ensemble(probability=True)], ids=str)
 def test_sparse_labels_give_sparse_predictions(model, container):

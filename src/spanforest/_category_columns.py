@@ -120,17 +120,27 @@ def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape") and not sparse.issparse(X)
 
 
+def _is_arrow(X: Any) -> bool:
+    return hasattr(X, "column_names")  # their `columns` are data
+
+
 def _column(X: Any, j: int) -> Any:
+    if _is_arrow(X):
+        return X.column(j).to_numpy()
     return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
 
 
+def _names(X: Any) -> list[Any]:
+    return list(X.column_names if _is_arrow(X) else X.columns)
+
+
 def _name(X: Any, j: int) -> Any:
-    return X.columns[j] if _is_frame(X) else j
+    return _names(X)[j] if _is_frame(X) else j
 
 
 def _place(X: Any, column: Any) -> int:
     """Return the position of a column that is given by name or position."""
-    names = list(X.columns) if _is_frame(X) else []
+    names = _names(X) if _is_frame(X) else []
     if column in names:
         return names.index(column)
     is_position = isinstance(column, int | np.integer) and not isinstance(column, bool)

@@ -24,6 +24,10 @@ n_estimators : int
     ensemble contains the smaller ones.
 aggregation : {"mve", "amm", "mam"}
     How members are combined unless `predict` is told otherwise.
+training : {"separate", "joint"}
+    ``"separate"`` trains a model for every graph. ``"joint"`` unites the graphs and
+    trains one model on the union, which predicts by MAM. A few graphs then suffice:
+    see the user guide.
 graph : str, graph or callable
     ``"random_tree"`` (maximum spanning tree of random weights, as in the paper),
     ``"uniform_tree"``, ``"recursive_tree"``, ``"random_pairing"``,

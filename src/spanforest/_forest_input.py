@@ -51,14 +51,14 @@ class LeafForm(SparseForm):
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: _compiled.Messages | None,
+        mixtures: _compiled.Mixtures | None,
         scale: float = 1.0,
     ) -> None:
         """Visit examples in this order, one at a time."""
         before = self.dual_coef.copy()
         self._sum_over_leaves()
         rows, state = self.rows, self._state(hinge, scale)
-        _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, messages)
+        _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, mixtures)
         self.weights += scale * (self.dual_coef - before)
 
     def begin(self, A):

@@ -186,7 +186,7 @@ class KernelRowsForm(KernelForm):
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: _compiled.Messages | None,
+        mixtures: _compiled.Mixtures | None,
         scale: float = 1.0,
     ) -> None:
         """Visit the chunks in the order of their first examples."""
@@ -204,7 +204,7 @@ class KernelRowsForm(KernelForm):
                 rows,
                 _part(problem, chunk),
                 state,
-                messages,
+                mixtures,
                 self._squared_norms[chunk],
             )
             self.weights[chunk] = rows.weights.T

@@ -16,6 +16,7 @@ from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decode
 from spanforest._estimator_docs import documented
 from spanforest._input_kinds import several_inputs
 from spanforest._inputs import Input, Resources
+from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation, check_joint
 from spanforest._offsets import read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
@@ -91,9 +92,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     Attributes
     ----------
     estimators_ : list of MMCRFClassifier
-        The members.
+        The members; with ``training="joint"`` the one model on the union.
     graphs_ : list of LabelGraph
-        Their graphs.
+        The graphs that were drawn, one per member.
     consensus_graph_ : LabelGraph
         The union of the graphs.
     cell_coef_
@@ -107,7 +108,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     intercept_
     offset_
     dual_objective_ : ndarray of shape (n_estimators,)
-        Dual objective of every member at its solution.
+        Dual objective of every member at its solution; with ``training="joint"`` there
+        is one, here and below.
     duality_gap_ : ndarray of shape (n_estimators,)
         Primal minus dual objective of every member, computed exactly at the end (on a
         graph with cycles, an upper bound on it).
@@ -158,6 +160,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self,
         n_estimators=20,
         aggregation="mam",
+        training="separate",
         graph="random_tree",
         kernel="auto",
         gamma=None,
@@ -182,6 +185,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
+        self.training = training
         self.graph = graph
         self.kernel = kernel
         self.gamma = gamma
@@ -248,12 +252,17 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Check the parameters, and seed the members."""
         n_estimators = check_count("n_estimators", self.n_estimators)
         check_option("aggregation", self.aggregation, AGGREGATIONS)
+        check_option("training", self.training, TRAININGS)
         graphs = member_graphs(self.graph, n_estimators)
         check_member_kernels(self.kernel, n_estimators)
         root = seed_sequence(self._random_state)
         seeds = root.spawn(n_estimators)
         (calibration_seed,) = root.spawn(1)
-        return Plan(self._settings(), list(map(Draw, graphs, seeds)), calibration_seed)
+        draws: list[Any] = list(map(Draw, graphs, seeds))
+        if self.training == "joint":
+            check_joint(self)
+            draws = [UnitedDraw(draws)]
+        return Plan(self._settings(), draws, calibration_seed)
 
     def _new_input(self, resources: Resources) -> Input:
         """Return the input of the kernel, or of all kernels, not yet fitted."""
@@ -271,6 +280,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         models = self._train(prepared, plan, len(kept))
         added = [self._member(t, one) for t, one in enumerate(models, start=len(kept))]
         self._store([*kept, *added])
+        if self.training == "joint":
+            self.graphs_ = plan.draws[0].graphs(data)
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
             self._calibrated_aggregation = self.aggregation
@@ -420,6 +431,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     ) -> Iterator[NDArray[Any]]:
         """Yield the predictions of the first 1, 2, ..., n_estimators members.
 
+        With ``training="joint"`` there is one stage: the model on the union.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -460,15 +473,19 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             For 1-D `y`: (n_samples,) with two classes, else (n_samples, n_classes).
         """
         check_is_fitted(self)
-        if self.aggregation != "mam":
+        aggregation = self._find_aggregation(None)
+        if aggregation != "mam":
             return self._decisions(
-                X, lambda rows: self._ballot(rows).strengths(self.aggregation)
+                X, lambda rows: self._ballot(rows).strengths(aggregation)
             )
         return self._decisions(X, self._margins)
 
     def _find_aggregation(self, aggregation: str | None) -> str:
         chosen = self.aggregation if aggregation is None else aggregation
-        return check_option("aggregation", chosen, AGGREGATIONS)
+        check_option("aggregation", chosen, AGGREGATIONS)
+        if self.training == "joint" or len(self.estimators_) < len(self.graphs_):
+            check_aggregation(chosen)
+        return chosen
 
     def _ballots(self, rows: Any) -> Iterator[Ballot]:
         """Yield the votes and margins of the first 1, 2, ... members."""
@@ -492,7 +509,7 @@ class Plan(NamedTuple):
     """How the members learn, and where the randomness of each comes from."""
 
     settings: Settings
-    draws: list[Draw]  # one per member
+    draws: list[Any]  # one per model: a `Draw`, or a `UnitedDraw`
     calibration_seed: np.random.SeedSequence
 
 

@@ -311,7 +311,7 @@ def decode(factors: FactorGraph, scores: ArrayLike) -> Decoding:
     """Find good labellings with bounds.
 
     Exact on forests. Elsewhere by tree-reweighted message passing; where that proves
-    nothing and there are at most 4096 labellings, all of them are tried.
+    nothing and there are at most 16384 labellings, all of them are tried.
 
     Examples
     --------

@@ -8,8 +8,9 @@ Three ideas, each in a few lines:
   iterates, up to rounding. They multiply not tables but their coordinates, about half
   as many (`factors.Coordinates`).
 * *Visits.* An *epoch* visits all examples once, in random order; users read *pass*.
-  `max_iter` and `n_iter_` count them. A visit makes a few pairwise steps (forests) or
-  Frank-Wolfe steps (graphs with cycles) with exact line search on one row of A.
+  `max_iter` and `n_iter_` count them. A visit makes a few pairwise steps with exact
+  line search on one row of A. On a graph with cycles they need a list of labellings
+  for every example (`_cycles`).
 * *Acceleration.* Scores are computed from an average of the A of past epochs instead of
   A itself (`Acceleration`). The average is dual feasible too: it is the solution.
 
@@ -31,6 +32,7 @@ from spanforest import _compiled
 from spanforest._acceleration import Acceleration, Pace
 from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
+from spanforest._cycles import Cycles
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.losses import FactorLoss
 
@@ -183,12 +185,12 @@ class Form(ABC):
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: _compiled.Messages | None,
+        mixtures: _compiled.Mixtures | None,
         scale: float = 1.0,
     ) -> None:
         """Visit examples in this order, and change the dual variables and weights.
 
-        `messages` are buffers of message passing, None on a forest. hinge[i] becomes
+        `mixtures` are the lists of labellings, None on a forest. hinge[i] becomes
         the margin violation of example i when it was visited. Changes of the dual
         variables enter the weights times `scale`.
         """
@@ -258,12 +260,12 @@ class DenseForm(Form):
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: _compiled.Messages | None,
+        mixtures: _compiled.Mixtures | None,
         scale: float = 1.0,
     ) -> None:
         """Visit examples in this order, a block at a time."""
         state = self._state(hinge, scale)
-        _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, messages)
+        _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, mixtures)
 
     def _rows(self) -> _compiled.DenseRows:
         data, weights = _compiled.read_only(self.epoch_data), self.weights.T
@@ -295,13 +297,13 @@ class KernelForm(DenseForm):
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: _compiled.Messages | None,
+        mixtures: _compiled.Mixtures | None,
         scale: float = 1.0,
     ) -> None:
         """Visit examples in this order, a block at a time, and note their scores."""
         state, norms = self._state(hinge, scale), self._squared_norms
         rows = self._rows()
-        _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, messages, norms)
+        _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, mixtures, norms)
 
     def sharpen(self) -> None:
         """Multiply by the kernel itself from now on, also for later values of C."""
@@ -340,12 +342,12 @@ class SparseForm(Form):
         order: NDArray[np.intp],
         problem: _compiled.ProblemArrays,
         hinge: NDArray[np.float64],
-        messages: _compiled.Messages | None,
+        mixtures: _compiled.Mixtures | None,
         scale: float = 1.0,
     ) -> None:
         """Visit examples in this order, one at a time."""
         rows, state = self.rows, self._state(hinge, scale)
-        _compiled.sparse_pass(order, rows, self.weights, problem, state, messages)
+        _compiled.sparse_pass(order, rows, self.weights, problem, state, mixtures)
 
 
 def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> Form:
@@ -407,13 +409,19 @@ def solve_path(
     >>> [solution.converged for solution in path]
     [True, True]
     """
-    solution, previous = None, 0.0
+    solution, previous, cycles = None, 0.0, None
+    if not problem.factors.graph.is_forest:
+        cycles = Cycles(problem.factors, np.maximum(problem.Y, 0))
+        # nobody knows which labellings the form started from
+        form.begin(np.zeros_like(form.dual_coef))
     for C in Cs:
         with single_blas_thread():
             if solution is not None:
                 factor = _best_factor(form, solution, C / previous)
                 form.begin(factor * form.dual_coef)
-            ascent = _Ascent(form, problem._replace(C=C))
+                if cycles is not None:
+                    cycles.scale(factor)
+            ascent = _Ascent(form, problem._replace(C=C), cycles)
             solution = ascent.run(rng, tol, max_iter, watch)
         previous = C
         yield solution
@@ -435,15 +443,12 @@ def _best_factor(form: Form, solution: Solution, largest: float) -> float:
 class _Ascent:
     """Epochs of ascent on the dual of one problem, and its objectives."""
 
-    def __init__(self, form: Form, problem: Problem) -> None:
+    def __init__(
+        self, form: Form, problem: Problem, cycles: Cycles | None = None
+    ) -> None:
         self.form = form
         self.problem = compiled_problem(problem)
-        self.C, self.sample_weight = problem.C, problem.sample_weight
-        self.messages: _compiled.Messages | None = None
-        if not problem.factors.graph.is_forest:
-            self.messages = _compiled.message_buffers(
-                self.problem.graph, _compiled.TRAINING_TIE
-            )
+        self.cycles = cycles
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
         # <loss, mu> of A itself and of the smoothed A
@@ -465,14 +470,16 @@ class _Ascent:
             dual, estimate = self.dual_and_gap()
             gap = estimate
             if ratio * estimate <= tol * dual or len(gaps) + 1 == max_iter:
-                self.measure_hinge()
+                known = self.measure_hinge(tol)
                 dual, gap = self.dual_and_gap()
                 certified = gap <= tol * dual
-                ratio = min(gap / estimate, 1.0) if estimate > 0.0 else 1.0
+                ratio = known / estimate if estimate > 0.0 else 1.0
+                if self.cycles is None:
+                    ratio = min(ratio, 1.0)
             gaps.append(gap)
             seconds.append(clock() - start)
             stalled = not pace.observe(estimate)
-            if stalled or gap > estimate:
+            if stalled or (self.cycles is None and gap > estimate):
                 form.sharpen()  # single precision may be what keeps the gap open
             if watch is not None:
                 watch(len(gaps), _relative(gap, dual))
@@ -490,21 +497,53 @@ class _Ascent:
         form, acceleration = self.form, self.acceleration
         acceleration.advance(kappa, [form.weights, form.intercept, self.loss_term])
         order = rng.permutation(len(self.hinge))
-        form._epoch(order, self.problem, self.hinge, self.messages, acceleration.scale)
+        mixtures = None
+        if self.cycles is not None:
+            self.cycles.make_room()
+            mixtures = self.cycles.mixtures
+        form._epoch(order, self.problem, self.hinge, mixtures, acceleration.scale)
         latest = _compiled.loss_term(form.dual_coef, self.problem)
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
 
-    def measure_hinge(self) -> None:
-        """Compute all margin violations at the form's weights, of the same moment."""
-        form, everyone = self.form, np.arange(len(self.hinge))
+    def measure_hinge(self, tol: float) -> float:
+        """Compute all margin violations at the form's weights, of the same moment.
+
+        On a graph with cycles they are upper bounds, which a search lowers where it may
+        bring the gap down to `tol` times the dual objective. Returns the gap; or what
+        it is at least, if that alone is too large and nothing was searched.
+        """
+        form, everyone, cycles = self.form, np.arange(len(self.hinge)), self.cycles
         state = form._state(self.hinge, scale=1.0)
         for chunk in _chunks(len(everyone), form.chunk_size):
             products = form.products(chunk)
             form.note_products(chunk, products)
-            _compiled.hinge_rows(
-                everyone[chunk], products, self.problem, state, self.messages
-            )
+            if cycles is None:
+                rows = everyone[chunk]
+                _compiled.hinge_rows(rows, products, self.problem, state)
+            else:
+                self._bound_hinge(cycles, chunk)
+        dual, gap = self.dual_and_gap()
+        if cycles is None:
+            return gap
+        box = self.problem.box
+
+        def prove(i: int) -> None:
+            self._bound_hinge(cycles, slice(i, i + 1), exactly=True)
+
+        if cycles.search(box, gap - tol * dual, prove):
+            return self.dual_and_gap()[1]
+        return gap - float(box @ (cycles.most - cycles.least))
+
+    def _bound_hinge(
+        self, cycles: Cycles, chunk: slice, *, exactly: bool = False
+    ) -> None:
+        """Bound the margin violations of some examples on a graph with cycles."""
+        scores, rows = self.form.scores(chunk), np.arange(chunk.start, chunk.stop)
+        true_scores = np.empty(len(rows))
+        _compiled.augment_rows(scores, rows, self.problem, true_scores)
+        cycles.measure(rows, scores, true_scores, exactly=exactly)
+        self.hinge[rows] = cycles.most[rows]
 
     def dual_and_gap(self) -> tuple[float, float]:
         """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + C sum of hinges.
@@ -515,10 +554,7 @@ class _Ascent:
         in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
         """
         squared_norm = self.form.squared_norm()
-        hinges = self.hinge
-        if self.sample_weight is not None:
-            hinges = self.sample_weight * hinges
-        penalty = self.C * hinges.sum()
+        penalty = float(self.problem.box @ self.hinge)
         loss_term = float(self.loss_term)
         gap = squared_norm + penalty - loss_term
         return loss_term - 0.5 * squared_norm, max(gap, 0.0)

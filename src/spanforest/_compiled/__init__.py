@@ -17,7 +17,7 @@ from spanforest._compiled.cells import (
     TRAINING_TIE,
     labelling_score,
 )
-from spanforest._compiled.certificates import loss_term
+from spanforest._compiled.certificates import augment_rows, loss_term
 from spanforest._compiled.coordinates import expand_rows
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
@@ -27,6 +27,7 @@ from spanforest._compiled.enumeration import (
 )
 from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
+from spanforest._compiled.labellings import Mixtures
 from spanforest._compiled.leaves import add_shared_leaves, dense_leaves, sparse_leaves
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
@@ -59,4 +60,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

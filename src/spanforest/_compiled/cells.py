@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

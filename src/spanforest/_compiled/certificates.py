@@ -1,9 +1,20 @@
-"""The loss term of the dual; `passes.hinge_rows` gives the margin violations."""
+"""The loss term of the dual, and scores with the loss on graphs with cycles.
+
+`passes.hinge_rows` gives the margin violations on a forest.
+"""
 
 from spanforest._compiled.cells import find_cells
 from spanforest._compiled.coordinates import expand
 from spanforest._compiled.decorators import compiled
-from spanforest._compiled.visits import MARGINALS
+from spanforest._compiled.visits import MARGINALS, augment_with_loss
+
+
+@compiled
+def augment_rows(scores, rows, problem, true_scores):
+    """Apply `augment_with_loss` to the scores of some examples, `rows`."""
+    true_cells = problem.visit.true_cells
+    for r in range(rows.shape[0]):
+        true_scores[r] = augment_with_loss(rows[r], scores[r], problem, true_cells)
 
 
 @compiled
@@ -35,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

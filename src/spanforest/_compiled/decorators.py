@@ -66,7 +66,8 @@ def through_pointer(function, arguments):
     """Return a routine that other routines take as an argument, and then call.
 
     It is compiled once, for the types of these arguments. Routines that call it do not
-    compile it again. It returns nothing.
+    compile it again. It returns nothing. An error inside of it, such as an index out of
+    bounds, reaches `sys.unraisablehook` and not the caller; pytest reports it.
     """
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
@@ -78,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

@@ -4,55 +4,75 @@ import numpy as np
 
 from spanforest._compiled.cells import (
     edge_cell,
+    exceeds,
     labelling_score,
     other_end,
     picked_cell,
 )
-from spanforest._compiled.decorators import compiled, internal, merged
+from spanforest._compiled.decorators import compiled, merged
 
-FEW_LABELLINGS = 2**12  # at most this many are tried where no bound is tight
+FEW_LABELLINGS = 2**14  # at most this many are tried where no bound is tight
 
 
 @merged
 def _next_labelling(g, labels):
-    """Move on to the next labelling in lexicographic order; return False at the end."""
+    """Move on to the next labelling in lexicographic order.
+
+    Returns the first label that changed, or -1 at the end.
+    """
     j = g.label.shape[0] - 1
     while j >= 0 and labels[j] == g.label[j]["n_values"] - 1:
         labels[j] = 0
         j -= 1
     if j >= 0:
         labels[j] += 1
-    return j >= 0
+    return j
 
 
 @merged
-def exhaustive_max(scores, g, candidate, labels):
+def exhaustive_max(scores, g, buffers, tie, labels):
     """Try every labelling; write a best one into `labels` and return its score.
 
-    Ties go to the first in lexicographic order. `candidate` is a buffer (n_labels,).
+    Scores closer than `tie` (relative) tie, and ties go to the first in lexicographic
+    order. The buffers have shape (n_labels,). One holds the candidate, the other sums:
+    sums[j] is the score of the factors between labels up to j. From one labelling to
+    the next, only the last labels change, and only their sums.
     """
+    candidate, sums = buffers
     candidate[:] = 0
-    best = -np.inf
-    while True:
-        value = labelling_score(scores, g, candidate)
-        if value > best:
-            best = value
-            for j in range(labels.shape[0]):
-                labels[j] = candidate[j]
-        if not _next_labelling(g, candidate):
-            return best
+    best, j, is_first = 0.0, 0, True
+    while j >= 0:
+        for v in range(j, g.label.shape[0]):
+            label = g.label[v]
+            total = sums[v - 1] if v > 0 else 0.0
+            if label["unary"] >= 0:
+                total += scores[label["unary"] + candidate[v]]
+            for s in range(label["incident_start"], label["incident_stop"]):
+                edge = g.factor[g.incident[s]]
+                if edge["second"] == v:
+                    total += scores[picked_cell(edge, candidate)]
+            sums[v] = total
+        value = sums[g.label.shape[0] - 1]
+        if is_first or exceeds(value, best, tie):
+            best, is_first = value, False
+            for v in range(labels.shape[0]):
+                labels[v] = candidate[v]
+        j = _next_labelling(g, candidate)
+    return best
 
 
 def exhaustive_rows(scores, g, labels, best):
     """Apply `exhaustive_max` to every row: labels (n, n_labels), best (n,)."""
-    _exhaustive_rows(scores, g, np.empty(len(g.label), dtype=np.int64), labels, best)
+    n_labels = len(g.label)
+    candidate, sums = np.empty(n_labels, dtype=np.int64), np.empty(n_labels)
+    _exhaustive_rows(scores, g, (candidate, sums), labels, best)
 
 
 @compiled
-def _exhaustive_rows(scores, g, candidate, labels, best):
+def _exhaustive_rows(scores, g, buffers, labels, best):
     """Do the work of `exhaustive_rows`."""
     for i in range(scores.shape[0]):
-        best[i] = exhaustive_max(scores[i], g, candidate, labels[i])
+        best[i] = exhaustive_max(scores[i], g, buffers, 0.0, labels[i])
 
 
 def score_all(scores, g, values):
@@ -66,17 +86,6 @@ def _score_all(scores, g, labels, values):
     for s in range(values.shape[0]):
         values[s] = labelling_score(scores, g, labels)
         _next_labelling(g, labels)
-
-
-@internal
-def has_few_labellings(g):
-    """Return whether there are at most FEW_LABELLINGS."""
-    count = 1
-    for j in range(g.label.shape[0]):
-        count *= g.label[j]["n_values"]
-        if count > FEW_LABELLINGS:
-            return False
-    return True
 
 
 @compiled
@@ -101,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

@@ -16,7 +16,6 @@ from spanforest._compiled.cells import (
 from spanforest._compiled.decorators import compiled, internal, merged
 
 CLOSE = 1e-10  # relative; a bound this close to a score is about to meet it
-TRAINING_SWEEPS = 20  # of message passing, for each step of training
 CERTIFYING_SWEEPS = 200  # of message passing, where an optimum is to be proven
 
 
@@ -313,4 +312,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

@@ -2,7 +2,7 @@
 
 Dense data are read a block of examples at a time, so that their scores are products of
 matrices. Changes inside a block are added through its kernel matrix: the iterates are
-those of visiting one example at a time. `messages` is None on a forest. `call` is what
+those of visiting one example at a time. `mixtures` is None on a forest. `call` is what
 `visits.visitor` returns.
 """
 
@@ -37,21 +37,21 @@ def block_buffers(block_size, n_coordinates):
     )
 
 
-def kernel_pass(order, block_size, kernel, problem, state, messages, squared_norms):
+def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_norms):
     """Visit examples in the kernel form, a block at a time.
 
     `kernel` are `DenseRows` of kernel values. squared_norms[i] becomes <F_i, A_i> as of
     the visit.
     """
     block = block_buffers(block_size, len(kernel.weights))
-    call = visitor(order, block, problem, state, messages)
+    call = visitor(order, block, problem, state, mixtures)
     _kernel_pass(order, block, kernel, problem, state, call, squared_norms)
 
 
 @compiled
 def _kernel_pass(order, block, kernel, problem, state, call, squared_norms):
     """Do the work of `kernel_pass`."""
-    messages, visit = call
+    mixtures, visit = call
     weights, rounded = kernel.weights, kernel.rounded
     n_coordinates, block_size = weights.shape[0], block.moved.shape[0]
     F, A = problem.visit.cells[SCORES], problem.visit.cells[MARGINALS]  # free now
@@ -62,7 +62,7 @@ def _kernel_pass(order, block, kernel, problem, state, call, squared_norms):
         for r in range(rows.shape[0]):
             for p in range(r + 1):
                 block.gram[r, p] = kernel.data[rows[r], rows[p]]
-        visit(rows, block, problem, state, messages)
+        visit(rows, block, problem, state, mixtures)
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(n_coordinates):
@@ -77,18 +77,18 @@ def _kernel_pass(order, block, kernel, problem, state, call, squared_norms):
             squared_norms[i] = total
 
 
-def dense_pass(order, block_size, features, problem, state, messages):
+def dense_pass(order, block_size, features, problem, state, mixtures):
     """Visit examples in the linear form, `DenseRows` of features a block at a time."""
     block = block_buffers(block_size, len(features.weights))
     picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
-    call = visitor(order, block, problem, state, messages)
+    call = visitor(order, block, problem, state, mixtures)
     _dense_pass(order, block, features, picked, problem, state, call)
 
 
 @compiled
 def _dense_pass(order, block, features, picked, problem, state, call):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
-    messages, visit = call
+    mixtures, visit = call
     X, weights, rounded = features.data, features.weights, features.rounded
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
@@ -98,7 +98,7 @@ def _dense_pass(order, block, features, picked, problem, state, call):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
         row_products(X, rows, picked[: rows.shape[0]], block.gram)
-        visit(rows, block, problem, state, messages)
+        visit(rows, block, problem, state, mixtures)
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
@@ -107,7 +107,7 @@ def _dense_pass(order, block, features, picked, problem, state, call):
                     rounded[d, s] = weights[d, s]
 
 
-def sparse_pass(order, features, weights, problem, state, messages):
+def sparse_pass(order, features, weights, problem, state, mixtures):
     """Visit examples in the linear form, `SparseRows` of features one at a time.
 
     The weights (n_features, n_coordinates) are updated, and so is the intercept. The
@@ -116,7 +116,7 @@ def sparse_pass(order, features, weights, problem, state, messages):
     """
     n = len(state.intercept)
     block, changed = block_buffers(1, n), np.empty(n, dtype=np.int64)
-    call = visitor(order, block, problem, state, messages)
+    call = visitor(order, block, problem, state, mixtures)
     rows = features, weights, changed
     _sparse_pass(order, block, rows, problem, state, call)
 
@@ -124,7 +124,7 @@ def sparse_pass(order, features, weights, problem, state, messages):
 @compiled
 def _sparse_pass(order, block, rows, problem, state, call):
     """Do the work of `sparse_pass`; `changed` has room for numbers of coordinates."""
-    messages, visit = call
+    mixtures, visit = call
     features, weights, changed = rows
     data, indices, indptr = features.data, features.indices, features.indptr
     n_coordinates = weights.shape[1]
@@ -140,7 +140,7 @@ def _sparse_pass(order, block, rows, problem, state, call):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         block.gram[0, 0] = norm
-        visit(order[place : place + 1], block, problem, state, messages)
+        visit(order[place : place + 1], block, problem, state, mixtures)
         if not block.moved[0]:
             continue
         n_changed = 0
@@ -155,25 +155,25 @@ def _sparse_pass(order, block, rows, problem, state, call):
                 row[changed[k]] += value * change[k]
 
 
-def hinge_rows(rows, scores, problem, state, messages):
+def hinge_rows(rows, scores, problem, state):
     """Write the margin violations of some examples, `rows`, into state.hinge.
 
         hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
 
-    with the maximum replaced by an upper bound on graphs with cycles. `scores` are the
-    coordinates of F without the constant feature. These are visits without steps.
+    The graph is a forest. `scores` are the coordinates of F without the constant
+    feature. These are visits without steps.
     """
     block = block_buffers(len(rows), len(state.intercept))
     block.scores[: len(rows), : len(state.intercept)] = scores
     problem = problem._replace(max_steps=0)
-    _look(rows, block, problem, state, visitor(rows, block, problem, state, messages))
+    _look(rows, block, problem, state, visitor(rows, block, problem, state, None))
 
 
 @compiled
 def _look(rows, block, problem, state, call):
     """Do the work of `hinge_rows`."""
-    messages, visit = call
-    visit(rows, block, problem, state, messages)
+    mixtures, visit = call
+    visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

@@ -275,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

@@ -1,8 +1,8 @@
 """Visits: steps that improve the dual variables of one example.
 
 There is a routine for forests and one for graphs with cycles. Passes call them through
-a pointer, see `visitor`. So visits are compiled once, and message passing is compiled
-only for graphs with cycles.
+a pointer, see `visitor`. So visits are compiled once, and what graphs with cycles need
+is compiled only for them.
 """
 
 from typing import NamedTuple
@@ -17,15 +17,9 @@ from spanforest._compiled.cells import (
     picked_cell,
 )
 from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import inlined, internal, merged, through_pointer
-from spanforest._compiled.enumeration import exhaustive_max, has_few_labellings
+from spanforest._compiled.decorators import inlined, merged, through_pointer
 from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
-from spanforest._compiled.messages import (
-    CERTIFYING_SWEEPS,
-    NO_MESSAGES,
-    TRAINING_SWEEPS,
-    tree_reweighted,
-)
+from spanforest._compiled.labellings import NO_MIXTURES, listed_steps
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
@@ -46,7 +40,7 @@ MOVE_FIELDS = np.dtype(
     [
         ("source", np.int64),
         ("target", np.int64),
-        ("region", np.int64),
+        ("region", np.int64),  # or the factor, on a graph with cycles
         ("bend", np.float64),  # squared weight of the factor
     ]
 )
@@ -56,7 +50,6 @@ SCORES = 0  # F_i, and then loss + F_i
 MARGINALS = 1
 SHIFT = 2  # what the marginals gained
 MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
-BENDS = 3  # squared weights of the factors, in a Frank-Wolfe step
 
 # Rows of `Visit.labels`.
 GAINING = 0
@@ -68,7 +61,6 @@ class Visit(NamedTuple):
 
     cells: np.ndarray  # (4, n_cells), see above
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
-    step_cells: np.ndarray  # (n_factors,) the cells of a Frank-Wolfe step
     labels: np.ndarray  # (2, n_labels) the labellings that gain and lose mass
     region: np.ndarray  # (n_labels,) records
     move: np.ndarray  # (n_factors,) records
@@ -82,7 +74,6 @@ def visit_buffers(g):
     return Visit(
         cells=np.empty((4, n_cells)),
         true_cells=np.empty(n_factors, dtype=np.int64),
-        step_cells=np.empty(n_factors, dtype=np.int64),
         labels=np.zeros((2, n_labels), dtype=np.int64),
         region=np.empty(n_labels, REGION_FIELDS),
         move=np.empty(n_factors, MOVE_FIELDS),
@@ -303,68 +294,6 @@ def _curvature(r, block, state):
     return state.scale * (block.gram[r, r] + state.constant * state.constant)
 
 
-@internal
-def _frank_wolfe_steps(i, norm, problem, visit, messages):
-    """Improve one example's marginals on any graph; return its bound before.
-
-    Also return whether it moved. These are plain Frank-Wolfe steps towards the
-    labellings that tree-reweighted message passing finds: a mixture of labellings stays
-    one. The gap uses the bound, so it is not too small where a labelling is not
-    optimal. A visit without steps looks more closely: it passes messages for longer,
-    and tries all labellings where the bound is not tight and there are few.
-    """
-    g, C, taught = problem.graph, problem.box[i], problem.taught
-    scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
-    shift, bends = visit.cells[SHIFT], visit.cells[BENDS]
-    labels, cells = visit.labels[GAINING], visit.step_cells
-    bends[:] = 1.0
-    _weigh(i, g.factor, problem.factor_weight, bends)
-    _weigh(i, g.factor, problem.factor_weight, bends)
-    first_bound, first_rise, moved = 0.0, 0.0, False
-    messages.sent[:] = 0.0
-    for c in range(shift.shape[0]):  # the marginals before, until the last loop
-        shift[c] = marginals[c]
-    looks_only = problem.max_steps == 0
-    n_sweeps = CERTIFYING_SWEEPS if looks_only else TRAINING_SWEEPS
-    for step in range(max(problem.max_steps, 1)):
-        top, bound, met = tree_reweighted(scores, g, n_sweeps, np.inf, messages, labels)
-        if met:
-            bound = top
-        if looks_only:
-            if not met and has_few_labellings(g):
-                bound = exhaustive_max(scores, g, visit.labels[LOSING], labels)
-            return bound, False
-        held, squares = 0.0, 0.0
-        for c in range(scores.shape[0]):
-            held += scores[c] * marginals[c]
-            squares += marginals[c] * marginals[c] * bends[c]
-        rise = C * top - held
-        if step == 0:
-            first_bound, first_rise = bound, rise
-        if rise <= max(ENOUGH * first_rise, NEGLIGIBLE * C * (1.0 + abs(top))):
-            break
-        find_cells(g.factor, labels, cells)
-        n_taught = 0
-        for f in range(cells.shape[0]):
-            if taught.shape[0] == 0 or taught[i, f]:
-                cells[n_taught] = cells[f]
-                n_taught += 1
-        for c in cells[:n_taught]:
-            squares += C * (C - 2.0 * marginals[c]) * bends[c]
-        bend = norm * squares
-        length = 1.0 if rise >= bend else rise / bend
-        moved = True
-        for c in range(scores.shape[0]):
-            scores[c] += length * norm * marginals[c] * bends[c]
-            marginals[c] *= 1.0 - length
-        for c in cells[:n_taught]:
-            scores[c] -= length * norm * C * bends[c]
-            marginals[c] += length * C
-    for c in range(shift.shape[0]):
-        shift[c] = marginals[c] - shift[c]
-    return first_bound, moved
-
-
 @merged
 def _begin(r, i, block, problem, state):
     """Prepare the visit to example i in row r of a block; return its labels' score.
@@ -401,7 +330,7 @@ def _finish(r, i, block, problem, state):
         intercept[d] += state.constant * change[d]
 
 
-def visit_on_forest(rows, block, problem, state, messages):
+def visit_on_forest(rows, block, problem, state, mixtures):
     """Visit the examples of a block, `rows`, one after the other, on a forest.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
@@ -451,32 +380,32 @@ def visit_on_forest(rows, block, problem, state, messages):
         _finish(r, i, block, problem, state)
 
 
-def visit_on_cycles(rows, block, problem, state, messages):
-    """Visit the examples of a block as `visit_on_forest` does, on any graph."""
-    visit = problem.visit
+def visit_on_cycles(rows, block, problem, state, mixtures):
+    """Visit the examples of a block as `visit_on_forest` does, on any graph.
+
+    The best score that a search found stands in for the best score of all.
+    """
     for r in range(rows.shape[0]):
         i = rows[r]
         true_score = _begin(r, i, block, problem, state)
-        marginals = visit.cells[MARGINALS]
-        _silence(i, problem.graph.factor, problem.taught, marginals, 0.0)
         norm = _curvature(r, block, state)
-        top, moved = _frank_wolfe_steps(i, norm, problem, visit, messages)
+        top, moved = listed_steps(i, norm, problem, mixtures)
         block.moved[r] = moved
         state.hinge[i] = max(top - true_score, 0.0)
         _finish(r, i, block, problem, state)
 
 
-def visitor(rows, block, problem, state, messages):
-    """Return messages, and the function that visits blocks with them.
+def visitor(rows, block, problem, state, mixtures):
+    """Return lists of labellings, and the function that visits blocks with them.
 
     Compiled code calls it through a pointer. So passes over data of other kinds compile
-    only themselves. For the same reason a forest has messages too, empty ones.
+    only themselves. For the same reason a forest has lists too, empty ones.
     """
     function = visit_on_cycles
-    if messages is None:
-        function, messages = visit_on_forest, NO_MESSAGES
-    arguments = rows, block, problem, state, messages
-    return messages, through_pointer(function, arguments)
+    if mixtures is None:
+        function, mixtures = visit_on_forest, NO_MIXTURES
+    arguments = rows, block, problem, state, mixtures
+    return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 3a7fd6cdfc7e4a82
+# stamp: 5be24a2fbe9d27d1

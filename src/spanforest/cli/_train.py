@@ -31,6 +31,7 @@ from spanforest.cli._train_options import (
     Loss,
     Missing,
     Scaling,
+    TrainingMode,
     kernel_names,
 )
 
@@ -63,6 +64,7 @@ def train(
     C: options.COption = 1,
     trees: options.TreesOption = None,
     aggregation: options.AggregationOption = Aggregation.mam,
+    training: options.TrainingOption = TrainingMode.separate,
     graph: options.GraphOption = "random_tree",
     loss: options.LossOption = Loss.edge,
     class_weight: options.ClassWeightOption = None,
@@ -76,8 +78,15 @@ def train(
     The model file stores the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
     """
+    if training is TrainingMode.joint and aggregation is not Aggregation.mam:
+        raise bad_option(
+            f"{aggregation.value} needs members that are trained apart. Leave it out, "
+            "or leave out --training joint.",
+            "--aggregation",
+        )
     parameters = {
         "aggregation": aggregation.value,
+        "training": training.value,
         "gamma": gamma,
         "degree": degree,
         "normalize_kernel": normalize,

@@ -36,6 +36,13 @@ class Loss(StrEnum):
     hamming = "hamming"
 
 
+class TrainingMode(StrEnum):
+    """Whether every graph has a model of its own."""
+
+    separate = "separate"
+    joint = "joint"
+
+
 class ClassWeight(StrEnum):
     """How much wrong labels count in training."""
 
@@ -159,6 +166,13 @@ TreesOption = Annotated[
 ]
 AggregationOption = Annotated[
     Aggregation, typer.Option(help="How the members are combined.")
+]
+TrainingOption = Annotated[
+    TrainingMode,
+    typer.Option(
+        help="separate: a model for every graph. joint: one model on the union of the "
+        "graphs; a few graphs (--trees 5) then suffice.",
+    ),
 ]
 GraphOption = Annotated[
     str,

@@ -87,6 +87,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         This is the size of the final ensemble.
     aggregation
         The search combines them in the same way.
+    training
+        With "joint" the search trains the union of all graphs too, and
+        `n_estimators_search` is not used.
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
@@ -195,6 +198,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self,
         n_estimators=20,
         aggregation="mam",
+        training="separate",
         graph="informed_tree",
         kernels="auto",
         gammas=None,
@@ -222,6 +226,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
+        self.training = training
         self.graph = graph
         self.kernels = kernels
         self.gammas = gammas

@@ -1,0 +1,195 @@
+"""Visits on graphs with cycles: mass moves between labellings that are kept in lists.
+
+On a graph with cycles, marginals do not tell which labellings they are a mixture of.
+So every example keeps a list of labellings with their masses.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spanforest._compiled.cells import (
+    NEGLIGIBLE,
+    TRAINING_TIE,
+    exceeds,
+    labelling_score,
+    picked_cell,
+)
+from spanforest._compiled.decorators import internal, merged
+from spanforest._compiled.enumeration import exhaustive_max
+from spanforest._compiled.messages import NO_MESSAGES, Messages, tree_reweighted
+
+SWEEPS = 4  # of message passing, for each visit
+MOST_STEPS = 10  # of a visit: they are cheap beside the sweeps
+EMPTY = 1e-12  # relative; a smaller mass of the true labelling is a rounding error
+
+
+class Mixtures(NamedTuple):
+    """The lists of all examples, and the buffers of a visit.
+
+    The list of example i has length[i] places from start[i] on. The true labelling is
+    the first of its list. It has the mass that the others leave.
+    """
+
+    start: np.ndarray  # (n_samples,)
+    length: np.ndarray  # (n_samples,)
+    labels: np.ndarray  # (n_places, n_labels) codes
+    mass: np.ndarray  # (n_places,)
+    score: np.ndarray  # (longest list,) scores of the labellings of one example
+    messages: Messages
+    sums: np.ndarray  # (n_labels,) buffer of trying all labellings
+    tries_all: bool  # whether a visit tries every labelling: there are few
+
+
+NO_MIXTURES = Mixtures(
+    start=np.zeros(0, dtype=np.int64),
+    length=np.zeros(0, dtype=np.int64),
+    labels=np.zeros((0, 0), dtype=np.int32),
+    mass=np.zeros(0),
+    score=np.zeros(0),
+    messages=NO_MESSAGES,
+    sums=np.zeros(0),
+    tries_all=False,
+)
+
+
+@merged
+def _search(scores, g, visit, mixtures):
+    """Write a labelling of high score into `visit.labels[0]`; return its score."""
+    if mixtures.tries_all:
+        return exhaustive_max(
+            scores, g, (visit.labels[1], mixtures.sums), TRAINING_TIE, visit.labels[0]
+        )
+    messages = mixtures.messages
+    messages.sent[:] = 0.0
+    top, _, _ = tree_reweighted(scores, g, SWEEPS, np.inf, messages, visit.labels[0])
+    return top
+
+
+@merged
+def _load_list(i, scores, problem, visit, mixtures):
+    """Score the list of example i, and add a better labelling; return its length.
+
+    The true labelling gets its mass.
+    """
+    g, start, n = problem.graph, mixtures.start[i], mixtures.length[i]
+    labels, mass, score = mixtures.labels, mixtures.mass, mixtures.score
+    top = _search(scores, g, visit, mixtures)
+    rest, best = problem.box[i], -np.inf
+    for p in range(n):
+        score[p] = labelling_score(scores, g, labels[start + p])
+        best = max(best, score[p])
+        if p > 0:
+            rest -= mass[start + p]
+    mass[start] = rest if rest > EMPTY * problem.box[i] else 0.0
+    if exceeds(top, best, TRAINING_TIE):
+        for j in range(labels.shape[1]):
+            labels[start + n, j] = visit.labels[0][j]
+        mass[start + n], score[n] = 0.0, top
+        n += 1
+    return n
+
+
+@merged
+def _find_moves(i, losing, gaining, problem, moves):
+    """List the factors in which two labellings differ; return how many.
+
+    Also return their number weighted as their bends. `region` is the factor.
+    """
+    factors, taught = problem.graph.factor, problem.taught
+    weights = problem.factor_weight
+    n_moves, size = 0, 0.0
+    for f in range(factors.shape[0]):
+        source, target = (
+            picked_cell(factors[f], losing),
+            picked_cell(factors[f], gaining),
+        )
+        if source == target or (taught.shape[0] > 0 and not taught[i, f]):
+            continue
+        weight = 1.0 if weights.shape[0] == 0 else weights[i, f]
+        move = moves[n_moves]
+        move["source"], move["target"], move["region"] = source, target, f
+        move["bend"] = weight * weight
+        n_moves += 1
+        size += weight * weight
+    return n_moves, size
+
+
+@merged
+def _move_mass(n_moves, length, norm, visit, factors, lists):
+    """Move mass between two labellings; update cells and the scores of the list."""
+    scores, shift, moves = visit.cells[0], visit.cells[2], visit.move
+    labels, score = lists
+    for m in range(n_moves):
+        move = moves[m]
+        source, target = move["source"], move["target"]
+        shift[source] -= length
+        shift[target] += length
+        drop = length * norm * move["bend"]
+        scores[source] += drop
+        scores[target] -= drop
+        factor = factors[move["region"]]
+        for p in range(labels.shape[0]):
+            c = picked_cell(factor, labels[p])
+            if c == source:
+                score[p] += drop
+            elif c == target:
+                score[p] -= drop
+
+
+@merged
+def _drop_empty(i, n, mixtures):
+    """Leave the labellings without mass out of the list; the true one stays."""
+    start, labels, mass = mixtures.start[i], mixtures.labels, mixtures.mass
+    kept = start + 1
+    for p in range(start + 1, start + n):
+        if mass[p] > 0.0:
+            mass[kept] = mass[p]
+            for j in range(labels.shape[1]):
+                labels[kept, j] = labels[p, j]
+            kept += 1
+    mixtures.length[i] = kept - start
+
+
+@internal
+def listed_steps(i, norm, problem, mixtures):
+    """Improve one example's marginals on any graph; return the best score before.
+
+    Also return whether it moved. `norm` is the curvature that steps see. The score is
+    that of the best labelling in the list, or of a better one that a search found. Each
+    step moves mass from the worst labelling that has some to the best one of the list.
+    Scores and the shift of the marginals are updated.
+    """
+    visit, g = problem.visit, problem.graph
+    scores = visit.cells[0]
+    visit.cells[2, :] = 0.0
+    n, start = _load_list(i, scores, problem, visit, mixtures), mixtures.start[i]
+    mass, score = mixtures.mass[start : start + n], mixtures.score
+    labels = mixtures.labels[start : start + n]
+    first_top, moved = 0.0, False
+    for step in range(MOST_STEPS):
+        high, low = 0, -1
+        for p in range(n):
+            if exceeds(score[p], score[high], TRAINING_TIE):
+                high = p
+            if mass[p] > 0.0 and (
+                low < 0 or exceeds(score[low], score[p], TRAINING_TIE)
+            ):
+                low = p
+        rise = score[high] - score[low]
+        if step == 0:
+            first_top = score[high]
+        if rise <= NEGLIGIBLE * (1.0 + abs(first_top)):
+            break
+        n_moves, size = _find_moves(i, labels[low], labels[high], problem, visit.move)
+        bend, room = 2.0 * norm * size, mass[low]
+        length = room if rise >= room * bend else rise / bend
+        mass[low] -= length  # exactly 0 if all of it moves
+        mass[high] += length
+        _move_mass(n_moves, length, norm, visit, g.factor, (labels, score))
+        moved = True
+    _drop_empty(i, n, mixtures)
+    return first_top, moved
+
+
+# stamp: 5be24a2fbe9d27d1
