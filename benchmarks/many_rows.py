@@ -24,8 +24,8 @@ N_FEATURES, N_WORDS, N_LABELS = 2000, 25, 30
 def documents(n_samples):
     """Return rows of unit length with a few words each, and labels that follow them."""
     rng = np.random.default_rng(0)
-    words = (N_FEATURES * rng.random(n_samples * N_WORDS) ** 2).astype(int)
-    starts = np.arange(0, n_samples * N_WORDS + 1, N_WORDS)
+    words = (N_FEATURES * rng.random(n_samples * N_WORDS) ** 2).astype(np.int32)
+    starts = np.arange(0, n_samples * N_WORDS + 1, N_WORDS, dtype=np.int32)
     X = sparse.csr_array(
         (np.ones(len(words)), words, starts), shape=(n_samples, N_FEATURES)
     )

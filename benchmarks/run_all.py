@@ -26,6 +26,7 @@ SCRIPTS = (
     "memory",
     "nystroem",
     "thousand_labels",
+    "many_rows",
     "beyond_memory",
 )
 TIME_LIMIT = 300  # seconds per script

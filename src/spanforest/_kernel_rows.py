@@ -204,7 +204,7 @@ class KernelRowsForm(KernelForm):
                 rows,
                 _part(problem, chunk),
                 state,
-                mixtures,
+                None if mixtures is None else mixtures.of(chunk),
                 self._squared_norms[chunk],
             )
             self.weights[chunk] = rows.weights.T

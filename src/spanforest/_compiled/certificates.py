@@ -46,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

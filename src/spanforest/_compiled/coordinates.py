@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

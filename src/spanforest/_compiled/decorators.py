@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

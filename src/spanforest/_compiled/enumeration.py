@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

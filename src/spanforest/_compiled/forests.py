@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

@@ -40,6 +40,10 @@ class Mixtures(NamedTuple):
     sums: np.ndarray  # (n_labels,) buffer of trying all labellings
     tries_all: bool  # whether a visit tries every labelling: there are few
 
+    def of(self, chunk):
+        """Return the lists of a slice of the examples; their places stay."""
+        return self._replace(start=self.start[chunk], length=self.length[chunk])
+
 
 NO_MIXTURES = Mixtures(
     start=np.zeros(0, dtype=np.int64),
@@ -192,4 +196,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

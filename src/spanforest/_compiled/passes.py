@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b

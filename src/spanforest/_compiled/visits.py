@@ -408,4 +408,4 @@ def visitor(rows, block, problem, state, mixtures):
     return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 5be24a2fbe9d27d1
+# stamp: 2b3fb3999ff68a1b
