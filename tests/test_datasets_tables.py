@@ -75,6 +75,13 @@ def test_an_identifier_is_pointed_out_and_not_encoded(load):
     assert named.categories == {"title": ("a", "b", "c")}
 
 
+def test_a_very_long_column_name_does_not_fill_the_screen(load):
+    frame = pd.DataFrame({"x" * 5000: ["a", "b", "c"], "happy": [1, 0, 1]})
+    with pytest.raises(ValueError, match="names the rows") as caught:
+        load(frame)
+    assert len(str(caught.value)) < 600
+
+
 def test_text_that_hardly_repeats_is_no_category(load):
     texts = [f"text {i // 2 if i < 30 else i}" for i in range(60)]
     with pytest.raises(ValueError, match="'about' has 45 different texts in 60 rows"):

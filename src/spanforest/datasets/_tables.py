@@ -111,7 +111,7 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
         raise ValueError(
             f"{table.path}: features must be numbers; {table.cell(name, row)} is "
             f"{quoted(column.iloc[row])}. Turn such values into numbers, leave them "
-            f"empty if they are missing, or leave the column out: drop=[{name!r}]."
+            f"empty if they are missing, or leave the column out: drop=[{quoted(name)}]."
         )
     words = values.astype(object).map(str).to_numpy(str)
     texts, places = np.unique(words, return_inverse=True)
@@ -144,10 +144,11 @@ def _point_out_identifiers(
     if not names:
         return
     first = categories[names[0]]
+    shown = ", ".join(map(quoted, names[:20]))
     raise ValueError(
-        f"{table.path}: {names[0]!r} has {len(first)} different texts in "
+        f"{table.path}: {quoted(names[0])} has {len(first)} different texts in "
         f"{n_known[names[0]]} rows, such as {quoted(first[0])}: it names the rows, or "
-        f"is free text, and is no category. Leave it out: drop={names[:20]!r}."
+        f"is free text, and is no category. Leave it out: drop=[{shown}]."
     )
 
 
