@@ -111,7 +111,8 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
         raise ValueError(
             f"{table.path}: features must be numbers; {table.cell(name, row)} is "
             f"{quoted(column.iloc[row])}. Turn such values into numbers, leave them "
-            f"empty if they are missing, or leave the column out: drop=[{quoted(name)}]."
+            "empty if they are missing, or leave the column out: "
+            f"drop=[{quoted(name)}]."
         )
     words = values.astype(object).map(str).to_numpy(str)
     texts, places = np.unique(words, return_inverse=True)
