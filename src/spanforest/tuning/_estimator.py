@@ -199,7 +199,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self,
         n_estimators=20,
         aggregation="mam",
-        training="separate",
         graph="informed_tree",
         kernels="auto",
         gammas=None,
@@ -214,6 +213,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         fit_intercept=True,
         tol=0.05,
         max_iter=100,
+        training="separate",
         missing_label=None,
         class_weight=None,
         cv=3,
@@ -227,7 +227,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
-        self.training = training
         self.graph = graph
         self.kernels = kernels
         self.gammas = gammas
@@ -242,6 +241,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.training = training
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.cv = cv
