@@ -15,7 +15,6 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.products import add_products, room_for_products, row_products
 from spanforest._compiled.visits import MARGINALS, SCORES, visitor
 
-
 LOOK_SIZE = 256  # examples whose margins are measured at once: a block has its square
 
 

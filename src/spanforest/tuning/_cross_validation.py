@@ -143,9 +143,7 @@ class Search(NamedTuple):
         """How many values of C, losses and offsets there are."""
         return len(self.grid.Cs), len(self.grid.losses), len(self.grid.offsets)
 
-    def train(
-        self, data: TrainingSet, what: str, places: Sequence[int]
-    ) -> AllHeldOut:
+    def train(self, data: TrainingSet, what: str, places: Sequence[int]) -> AllHeldOut:
         """Train all members with one kernel on some folds; `what` names it to users.
 
         Kernels are in single precision, which takes half the memory and time; its
@@ -177,7 +175,9 @@ class Search(NamedTuple):
             # of as many members as the search has: averages have more
             share = len(self.plan.draws) / len(held.members)
             table.fit_seconds[:, k, :, place] = share * held.seconds[:, None]
-        everywhere = list(product(range(len(self.grid.Cs)), range(len(self.grid.losses))))
+        everywhere = list(
+            product(range(len(self.grid.Cs)), range(len(self.grid.losses)))
+        )
         self._decode(held_out, table, everywhere, [0])
         if not table.near_best:
             table.near_best = self._near_best(table, {place for place, _ in held_out})

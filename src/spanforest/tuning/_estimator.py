@@ -79,8 +79,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     By default it looks at the examples to decide which kernels to try. After the first
     fold the best kernel of each kind goes on: linear, Gaussian, forest. In the end it
     also tries averages of these, ensembles whose members take the kernels in turn.
-    Kernels that are named are tried on all folds, and not averaged. With more than 3,000 examples (20,000 if all kernels are linear) the search
-    sees a random part of this size.
+    Kernels that are named are tried on all folds, and not averaged. With more than
+    3,000 examples (20,000 if all kernels are linear) the search sees a random part of
+    this size.
 
     Parameters
     ----------
