@@ -21,16 +21,16 @@ from spanforest import RandomGraphEnsembleClassifier
 N_FEATURES, N_WORDS, N_LABELS = 2000, 25, 30
 
 
-def documents(n_samples):
+def documents(n_samples, n_features=N_FEATURES, n_labels=N_LABELS):
     """Return rows of unit length with a few words each, and labels that follow them."""
     rng = np.random.default_rng(0)
-    words = (N_FEATURES * rng.random(n_samples * N_WORDS) ** 2).astype(np.int32)
+    words = (n_features * rng.random(n_samples * N_WORDS) ** 2).astype(np.int32)
     starts = np.arange(0, n_samples * N_WORDS + 1, N_WORDS, dtype=np.int32)
     X = sparse.csr_array(
-        (np.ones(len(words)), words, starts), shape=(n_samples, N_FEATURES)
+        (np.ones(len(words)), words, starts), shape=(n_samples, n_features)
     )
     X.sum_duplicates()
-    scores = X @ rng.normal(size=(N_FEATURES, N_LABELS))
+    scores = X @ rng.normal(size=(n_features, n_labels))
     scores += 0.5 * scores.std() * rng.normal(size=scores.shape)
     return normalize(X), (scores > 1.3 * scores.std()).astype(int)
 
