@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["check_count", "check_number", "check_option", "seed_sequence"]
+__all__ = ["LARGEST", "check_count", "check_number", "check_option", "seed_sequence"]
+
+LARGEST = 1e100  # of C, weights and offsets: far beyond all use, and none overflows
 
 
 def check_number(
-    name: str, value: Any, *, minimum: float = 0.0, strict: bool = True
+    name: str,
+    value: Any,
+    *,
+    minimum: float = 0.0,
+    maximum: float = np.inf,
+    strict: bool = True,
 ) -> float:
     """Return a finite number greater than `minimum`; or equal to it if not `strict`.
 
@@ -23,10 +30,11 @@ def check_number(
     """
     ok = isinstance(value, Real) and not isinstance(value, bool)
     ok = ok and np.isfinite(value) and (value > minimum or not strict)
-    if not ok or value < minimum:
+    if not ok or value < minimum or value > maximum:
         relation = "greater than" if strict else "at least"
+        most = f" and at most {maximum:g}" if maximum < np.inf else ""
         raise ValueError(
-            f"{name} must be a number {relation} {minimum:g}; got {value!r}."
+            f"{name} must be a number {relation} {minimum:g}{most}; got {value!r}."
         )
     return float(value)
 

@@ -18,11 +18,21 @@ from spanforest import (
     RandomGraphEnsembleClassifier,
     RandomGraphEnsembleClassifierCV,
 )
+from spanforest.kernels import ForestKernel
 
 FORMS = {**TABLES, **MATRICES}
 KINDS: dict[str, tuple[type, dict[str, Any]]] = {
     "OneGraph": (MMCRFClassifier, {}),
     "Ensemble": (RandomGraphEnsembleClassifier, {"n_estimators": 2}),
+    "Joint": (RandomGraphEnsembleClassifier, {"n_estimators": 2, "training": "joint"}),
+    "Forest": (
+        RandomGraphEnsembleClassifier,
+        {"n_estimators": 2, "kernel": ForestKernel(5)},
+    ),
+    "Several": (
+        RandomGraphEnsembleClassifier,
+        {"n_estimators": 2, "kernel": ["rbf", ForestKernel(5)]},
+    ),
     "Tuned": (
         RandomGraphEnsembleClassifierCV,
         {"n_estimators": 2, "gammas": (1.0,), "Cs": (1.0,), "n_estimators_search": 1},

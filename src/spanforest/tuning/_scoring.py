@@ -103,10 +103,14 @@ class Judge(NamedTuple):
         try:
             self.score(everyone, np.maximum(self.Y, 0))
         except Exception as error:
+            reason = str(error).rstrip(".")
+            if isinstance(error, AttributeError) and "Foretold" in reason:
+                reason = "it needs probabilities or decision values"
             raise ValueError(
-                "scoring must compare true and predicted labels, such as "
-                f"{SCORINGS}, 'f1_macro' or 'jaccard_samples'; {scoring!r} cannot: "
-                f"{error}"
+                "scoring must compare true and predicted label sets; "
+                f"{scoring!r} cannot: {reason}. Choose "
+                f"{', '.join(map(repr, SCORINGS))}, 'f1_macro', 'jaccard_samples' or "
+                "the like."
             ) from error
 
     def _has(self, measure: Measure) -> bool:
