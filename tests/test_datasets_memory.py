@@ -133,6 +133,13 @@ def test_an_archive_may_lie_about_its_size(tmp_path):
         load_npz(path)
 
 
+def test_names_of_features_count_in_the_memory_of_a_file(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 13000:1\n")  # each name is a text, in a list and in a tuple
+    with pytest.raises(ValueError, match=TOO_LARGE):
+        load_libsvm(path, **SMALL)
+
+
 @pytest.mark.parametrize("content", [b"", b"nonsense", "pickle", "objects"])
 def test_nobody_is_advised_to_allow_pickles(tmp_path, content):
     path = tmp_path / "a.npz"

@@ -23,6 +23,8 @@ def check_number(
 ) -> float:
     """Return a finite number greater than `minimum`; or equal to it if not `strict`.
 
+    It may be equal to `maximum`.
+
     Examples
     --------
     >>> check_number("C", 0.5)
@@ -30,12 +32,13 @@ def check_number(
     """
     ok = isinstance(value, Real) and not isinstance(value, bool)
     ok = ok and np.isfinite(value) and (value > minimum or not strict)
-    if not ok or value < minimum or value > maximum:
+    if not ok or value < minimum:
         relation = "greater than" if strict else "at least"
-        most = f" and at most {maximum:g}" if maximum < np.inf else ""
         raise ValueError(
-            f"{name} must be a number {relation} {minimum:g}{most}; got {value!r}."
+            f"{name} must be a number {relation} {minimum:g}; got {value!r}."
         )
+    if value > maximum:
+        raise ValueError(f"{name} must be at most {maximum:g}; got {value!r}.")
     return float(value)
 
 

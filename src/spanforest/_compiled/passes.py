@@ -15,6 +15,8 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.products import add_products, room_for_products, row_products
 from spanforest._compiled.visits import MARGINALS, SCORES, visitor
 
+LOOK_ROWS = 256  # a block without steps has a matrix that nobody reads
+
 
 class Block(NamedTuple):
     """The buffers of the visits to a block of examples, one row for each."""
@@ -163,10 +165,14 @@ def hinge_rows(rows, scores, problem, state):
     The graph is a forest. `scores` are the coordinates of F without the constant
     feature. These are visits without steps.
     """
-    block = block_buffers(len(rows), len(state.intercept))
-    block.scores[: len(rows), : len(state.intercept)] = scores
+    n_coordinates = len(state.intercept)
+    block = block_buffers(min(len(rows), LOOK_ROWS), n_coordinates)
     problem = problem._replace(max_steps=0)
-    _look(rows, block, problem, state, visitor(rows, block, problem, state, None))
+    call = visitor(rows, block, problem, state, None)
+    for start in range(0, len(rows), LOOK_ROWS):
+        part = rows[start : start + LOOK_ROWS]
+        block.scores[: len(part), :n_coordinates] = scores[start : start + LOOK_ROWS]
+        _look(part, block, problem, state, call)
 
 
 @compiled
@@ -176,4 +182,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 7e51d72f04ee9719
