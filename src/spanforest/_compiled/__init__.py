@@ -60,4 +60,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

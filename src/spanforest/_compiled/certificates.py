@@ -46,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

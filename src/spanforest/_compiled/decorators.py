@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

@@ -196,4 +196,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

@@ -15,7 +15,7 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.products import add_products, room_for_products, row_products
 from spanforest._compiled.visits import MARGINALS, SCORES, visitor
 
-LOOK_ROWS = 256  # a block without steps has a matrix that nobody reads
+LOOK_SIZE = 256  # examples whose margins are measured at once: a block has its square
 
 
 class Block(NamedTuple):
@@ -165,14 +165,14 @@ def hinge_rows(rows, scores, problem, state):
     The graph is a forest. `scores` are the coordinates of F without the constant
     feature. These are visits without steps.
     """
-    n_coordinates = len(state.intercept)
-    block = block_buffers(min(len(rows), LOOK_ROWS), n_coordinates)
+    block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
     problem = problem._replace(max_steps=0)
     call = visitor(rows, block, problem, state, None)
-    for start in range(0, len(rows), LOOK_ROWS):
-        part = rows[start : start + LOOK_ROWS]
-        block.scores[: len(part), :n_coordinates] = scores[start : start + LOOK_ROWS]
-        _look(part, block, problem, state, call)
+    for start in range(0, len(rows), LOOK_SIZE):
+        some = rows[start : start + LOOK_SIZE]
+        own = scores[start : start + LOOK_SIZE]
+        block.scores[: len(some), : len(state.intercept)] = own
+        _look(some, block, problem, state, call)
 
 
 @compiled
@@ -182,4 +182,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

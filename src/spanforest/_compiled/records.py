@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

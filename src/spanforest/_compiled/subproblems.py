@@ -275,4 +275,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675

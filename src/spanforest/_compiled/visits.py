@@ -408,4 +408,4 @@ def visitor(rows, block, problem, state, mixtures):
     return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 7e51d72f04ee9719
+# stamp: a3c2822f9fb0b675
