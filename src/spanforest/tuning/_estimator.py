@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import wraps
-from inspect import getattr_static
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -284,9 +283,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return final is not None and final.__sklearn_is_fitted__()
 
     def __getattr__(self, name: str) -> Any:
-        own = getattr_static(type(self), name, None)
-        if own is not None:  # a method that is not there as things are: it says why
-            return own.__get__(self)
+        for kind in type(self).__mro__:
+            if name in vars(kind):  # not there as things are: it says why
+                return vars(kind)[name].__get__(self)
         # fitted attributes that are not of the search are those of the final ensemble
         if name.endswith("_") and "best_estimator_" in vars(self):
             return getattr(self.best_estimator_, name)
