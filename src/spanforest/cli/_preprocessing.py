@@ -11,8 +11,14 @@ if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
 
-def preprocessing(dataset: "Dataset", missing: Missing) -> list[tuple[str, Any]]:
-    """Return the steps before the classifier, not fitted."""
+def preprocessing(
+    dataset: "Dataset", missing: Missing | None, *, takes_categories: bool
+) -> list[tuple[str, Any]]:
+    """Return the steps before the classifier, not fitted.
+
+    Nominal features get a column per value, unless the classifier does so itself: it
+    takes them in dense examples whose gaps are not filled here.
+    """
     from scipy import sparse
     from sklearn.impute import SimpleImputer
 
@@ -21,9 +27,11 @@ def preprocessing(dataset: "Dataset", missing: Missing) -> list[tuple[str, Any]]
     is_sparse = sparse.issparse(dataset.X)
     steps: list[tuple[str, Any]] = []
     nominal = dataset.nominal_features
-    if nominal is not None and nominal.any():
+    fills_gaps = missing in (Missing.mean, Missing.median)
+    is_left = takes_categories and not is_sparse and not fills_gaps
+    if nominal is not None and nominal.any() and not is_left:
         steps.append(("nominal", _one_hot(nominal, is_sparse)))
-    if missing is not Missing.refuse:
+    if fills_gaps:
         imputer = SimpleImputer(strategy=missing.value, keep_empty_features=True)
         steps.append(("missing", imputer))
     return steps
