@@ -25,8 +25,9 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
     best: dict[str, dict[str, Any]] = {}
     for i in np.flatnonzero(n_folds).tolist():
         params = results["params"][i]
-        candidate = {
-            "kernel": name_of(params),
+        kernel = name_of(params)
+        candidate: dict[str, Any] = {
+            "kernel": kernel,
             "C": float(params["C"]),
             "loss": str(params["loss"]),
             "offset": float(params["offset"]),
@@ -34,9 +35,8 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
             "n_folds": int(n_folds[i]),
             "is_chosen": i == chosen,
         }
-        rival = best.setdefault(candidate["kernel"], candidate)
-        if _order(candidate) < _order(rival):
-            best[candidate["kernel"]] = candidate
+        if _order(candidate) < _order(best.setdefault(kernel, candidate)):
+            best[kernel] = candidate
     return {
         "chosen": search.chosen_,
         "measure": search.scoring if isinstance(search.scoring, str) else "a function",

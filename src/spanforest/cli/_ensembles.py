@@ -46,13 +46,13 @@ class Wanted(NamedTuple):
         """Refuse options of tuning beside parameters that tuning would choose."""
         if self.is_tuned:
             return
-        plain = [option for option, value in self.plain.items() if value is not None]
+        given = [option for option, value in self.plain.items() if value is not None]
+        plain = " and ".join(given)
         for option, value in self.search.items():
             if value is not None:
                 raise bad_option(
-                    f"it is for tuning, and {' and '.join(plain)} asks for a plain "
-                    f"ensemble. Leave out {option}, or leave out {', '.join(plain)} "
-                    "to tune.",
+                    f"it is for tuning, and there is no tuning with {plain}. Leave out "
+                    f"{option} to train a plain ensemble, or {plain} to tune.",
                     option,
                 )
 

@@ -63,8 +63,8 @@ def inspect(
     if tuning := facts["tuning"]:
         echo()
         n = count(tuning["n_candidates"], "candidate")
-        title = f"the best of {n} for each kernel, by {tuning['measure']}; the first"
-        print_table(HEADER, candidate_rows(tuning), f"{title} was chosen")
+        title = f"{n}, compared by {tuning['measure']}: the best of each kernel"
+        print_table(HEADER, candidate_rows(tuning), f"{title}, the chosen one first")
     if facts["couplings"]:
         echo()
         rows = [

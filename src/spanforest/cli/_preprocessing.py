@@ -5,19 +5,18 @@ The classifier scales the features itself.
 
 from typing import TYPE_CHECKING, Any
 
-from spanforest.cli._train_options import Missing
-
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
 
 def preprocessing(
-    dataset: "Dataset", missing: Missing | None, *, takes_categories: bool
+    dataset: "Dataset", fill_with: str | None, *, takes_categories: bool
 ) -> list[tuple[str, Any]]:
     """Return the steps before the classifier, not fitted.
 
-    Nominal features get a column per value, unless the classifier does so itself: it
-    takes them in dense examples whose gaps are not filled here.
+    Gaps are filled with the "mean" or "median" of a feature, or left. Nominal features
+    get a column per value, unless the classifier takes them as they are: it does so in
+    dense examples whose gaps are left.
     """
     from scipy import sparse
     from sklearn.impute import SimpleImputer
@@ -27,12 +26,11 @@ def preprocessing(
     is_sparse = sparse.issparse(dataset.X)
     steps: list[tuple[str, Any]] = []
     nominal = dataset.nominal_features
-    fills_gaps = missing in (Missing.mean, Missing.median)
-    is_left = takes_categories and not is_sparse and not fills_gaps
+    is_left = takes_categories and not is_sparse and fill_with is None
     if nominal is not None and nominal.any() and not is_left:
         steps.append(("nominal", _one_hot(nominal, is_sparse)))
-    if fills_gaps:
-        imputer = SimpleImputer(strategy=missing.value, keep_empty_features=True)
+    if fill_with is not None:
+        imputer = SimpleImputer(strategy=fill_with, keep_empty_features=True)
         steps.append(("missing", imputer))
     return steps
 

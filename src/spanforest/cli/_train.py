@@ -118,13 +118,14 @@ def _train(
 
     _check_model_file(output, request.data, wanted.graph)
     graph = read_graph(wanted.graph)
-    fills_gaps = missing in (Missing.mean, Missing.median)
-    keeps_gaps = missing is None and wanted.accepts_gaps
+    fill_with = None if missing in (None, Missing.refuse) else str(missing)
     dataset = read_training_data(
-        request, fills_gaps=fills_gaps, keeps_gaps=keeps_gaps
+        request,
+        fills_gaps=fill_with is not None,
+        keeps_gaps=missing is None and wanted.accepts_gaps,
     )
     classifier = make_ensemble(dataset, wanted, graph)
-    steps = preprocessing(dataset, missing, takes_categories=wanted.is_tuned)
+    steps = preprocessing(dataset, fill_with, takes_categories=wanted.is_tuned)
     start = clock()
     model = fit(dataset, steps, classifier)
     seconds = clock() - start

@@ -181,8 +181,9 @@ GammaOption = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Parameter of rbf and poly in a plain ensemble. By default, for rbf, one over the median "
-        "squared distance between examples; for poly, one over the number of features.",
+        help="Parameter of rbf and poly in a plain ensemble. By default, for rbf, one "
+        "over the median squared distance between examples; for poly, one over the "
+        "number of features.",
         show_default=False,
     ),
 ]

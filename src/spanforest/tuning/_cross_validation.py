@@ -168,7 +168,8 @@ class Search(NamedTuple):
             )
             for c, k, o, f in keys
         ]
-        predictions = self.workers.run(predict_timed, calls, "scores")
+        silent = self.workers._replace(verbose=False)  # one line per kernel will do
+        predictions = silent.run(predict_timed, calls, "scores")
         for key, (codes, seconds) in zip(keys, predictions, strict=True):
             fold, (_, test) = folds[key[3]], self.folds[key[3]]
             score = self.judge.score(test, fold.codes_in_all_data(codes))
