@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from songs import (
     FEATURES,
+    LABELS,
     frame_of,
     make_songs,
     predictions,
@@ -180,14 +181,38 @@ def test_the_tuned_model_is_that_of_the_library_and_all_commands_take_it(ok, fol
     assert model.predict_proba(frame).shape == (20, 3)
 
 
+def write_sparse_arff(name, X, Y):
+    """Write a sparse file, with a feature of three values if its name says so."""
+    kinds = ["numeric"] * 3 + ["{0, 1}"] * 3
+    columns = np.hstack([X.astype(object), Y.astype(object)])
+    if name.startswith("nominal"):
+        kinds[2] = "{low, middle, high}"
+        columns[:, 2] = np.where(X[:, 2] > 0.5, "high", "low")
+    lines = [
+        f"@attribute {one} {kind}"
+        for one, kind in zip([*FEATURES, *LABELS], kinds, strict=True)
+    ]
+    cells = [
+        ", ".join(f"{j} {value}" for j, value in enumerate(row)) for row in columns
+    ]
+    rows = [f"{{{row}}}" for row in cells]
+    Path(name).write_text("\n".join(["@relation r", *lines, "@data", *rows]))
+
+
 @pytest.mark.needs_compiled
 @pytest.mark.parametrize(
-    "name", ["a.csv", "a.tsv", "a.parquet", "a.arff", "a.npz", "a.svm", "k.npz"]
+    "name",
+    [
+        *("a.csv", "a.tsv", "a.parquet", "a.arff", "a.npz", "a.svm", "k.npz"),
+        *("sparse.arff", "nominal.arff"),
+    ],
 )
 def test_files_of_all_formats_are_tuned(ok, folder, name):
     X, Y = make_songs(20, 0)
     if name == "k.npz":
         np.savez(name, K=X @ X.T + 1, Y=Y)
+    elif name in ("sparse.arff", "nominal.arff"):
+        write_sparse_arff(name, X, Y)
     elif name == "a.svm":
         write_libsvm(X, Y, name)
     else:

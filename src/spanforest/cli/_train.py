@@ -210,9 +210,10 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     labels = pandas.DataFrame(_known_labels(dataset), columns=list(dataset.label_names))
     model = Pipeline([*steps, ("classifier", classifier)])
     inputs = named_matrix(X, names)
-    if dataset.nominal_features is not None and "nominal" not in dict(steps):
-        nominal = compress(inputs.columns, dataset.nominal_features)
-        inputs = inputs.astype(dict.fromkeys(nominal, "category"))
+    nominal = dataset.nominal_features
+    if nominal is not None and nominal.any() and "nominal" not in dict(steps):
+        columns = compress(inputs.columns, nominal)
+        inputs = inputs.astype(dict.fromkeys(columns, "category"))
     model.fit(inputs, labels)
     for fitted in (classifier, final_step(classifier)[0]):
         fitted.set_params(verbose=0)
