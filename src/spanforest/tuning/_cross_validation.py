@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.model_selection import check_cv
 
 from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
@@ -21,9 +23,11 @@ from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
 from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
+from spanforest._weights import Targets
 from spanforest.aggregation import combine
 from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph
+from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._scoring import Judge
 
 N_NEAR_BEST = 3  # pairs of C and loss, per kernel, that are tried with every offset
@@ -91,10 +95,39 @@ class Fold(NamedTuple):
         """Return what member t learns from, and the rows that it is tested on."""
         return self.data.of_member(t), of_member(self.test_rows, t)
 
+
+class PathScores(NamedTuple):
+    """One member's scores of the test examples of a fold, for every C."""
+
+    factors: FactorGraph
+    scores: list[NDArray[np.float64]]  # (n_test, n_cells) each
+    seconds: list[float]  # of training
+
+
+class HeldOut(NamedTuple):
+    """Scores of the test examples of a fold, by all members trained with one loss."""
+
+    members: list[PathScores]
+    values: list[NDArray[np.integer]]  # as of the `Fold`
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the scores take."""
+        return sum(own.nbytes for member in self.members for own in member.scores)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """The time that all members took to train, for every C."""
+        return np.sum([member.seconds for member in self.members], axis=0)
+
     def codes_in_all_data(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes that all data have for predicted codes."""
         columns = zip(self.values, codes.T, strict=True)
         return np.column_stack([values[column] for values, column in columns])
+
+
+# by the number of the fold and the place of the loss in the grid
+AllHeldOut = dict[tuple[int, int], HeldOut]
 
 
 class Search(NamedTuple):
@@ -114,10 +147,8 @@ class Search(NamedTuple):
         """How many values of C, losses and offsets there are."""
         return len(self.grid.Cs), len(self.grid.losses), len(self.grid.offsets)
 
-    def run(
-        self, data: TrainingSet, what: str, table: Table, places: Sequence[int]
-    ) -> None:
-        """Score all candidates of one kernel on some folds; `what` names it to users.
+    def train(self, data: TrainingSet, what: str, places: Sequence[int]) -> AllHeldOut:
+        """Train all members with one kernel on some folds; `what` names it to users.
 
         Kernels are in single precision, which takes half the memory and time; its
         rounding is far below the tolerance of the search.
@@ -126,69 +157,71 @@ class Search(NamedTuple):
         folds = {place: Fold.of(data, *self.folds[place]) for place in places}
         losses = self.grid.losses
         settings = [self.plan.settings._replace(loss=loss) for loss in losses]
+        keys = list(product(places, range(len(losses))))
         calls = [
             (*folds[place].of_member(t), draw, settings[k], self.grid.Cs)
-            for place, k in product(places, range(len(losses)))
+            for place, k in keys
             for t, draw in enumerate(self.plan.draws)
         ]
         paths = iter(self.workers.run(scores_along_path, calls, what))
         n = len(self.plan.draws)
-        members = {
-            key: [next(paths) for _ in range(n)]
-            for key in product(places, range(len(losses)))
+        return {
+            (place, k): HeldOut([next(paths) for _ in range(n)], folds[place].values)
+            for place, k in keys
         }
-        for (place, k), ensemble in members.items():
-            seconds = np.sum([member.seconds for member in ensemble], axis=0)
-            table.fit_seconds[:, k, :, place] = seconds[:, None]
-        everywhere = list(product(range(len(self.grid.Cs)), range(len(losses))))
-        self._decode(folds, members, table, everywhere, [0])
+
+    def score(self, held_out: AllHeldOut, table: Table) -> None:
+        """Score all candidates of one kernel, or of several that are averaged.
+
+        Every C and loss is tried with the first offset, the best of them with all.
+        """
+        for (place, k), held in held_out.items():
+            # of as many members as the search has: averages have more
+            share = len(self.plan.draws) / len(held.members)
+            table.fit_seconds[:, k, :, place] = share * held.seconds[:, None]
+        everywhere = list(
+            product(range(len(self.grid.Cs)), range(len(self.grid.losses)))
+        )
+        self._decode(held_out, table, everywhere, [0])
         if not table.near_best:
-            table.near_best = self._near_best(table, places)
+            table.near_best = self._near_best(table, {place for place, _ in held_out})
         others = range(1, len(self.grid.offsets))
-        self._decode(folds, members, table, table.near_best, others)
+        self._decode(held_out, table, table.near_best, others)
 
     def _decode(
         self,
-        folds: dict[int, Fold],
-        members: dict[tuple[int, int], list[PathScores]],
+        held_out: AllHeldOut,
         table: Table,
         candidates: list[tuple[int, int]],
         offsets: Iterable[int],
     ) -> None:
         """Predict with some values of C and losses at some offsets, and score that."""
+        places = sorted({place for place, _ in held_out})
         keys = [
-            (c, k, o, f) for f, (c, k), o in product(folds, candidates, list(offsets))
+            (c, k, o, f) for f, (c, k), o in product(places, candidates, list(offsets))
         ]
         calls = [
             (
                 self.aggregation,
-                [member.factors for member in members[f, k]],
-                [member.scores[c] for member in members[f, k]],
+                [member.factors for member in held_out[f, k].members],
+                [member.scores[c] for member in held_out[f, k].members],
                 self.grid.offsets[o],
             )
             for c, k, o, f in keys
         ]
-        silent = self.workers._replace(verbose=False)  # one line per kernel will do
-        predictions = silent.run(predict_timed, calls, "scores")
+        predictions = self.workers.run(predict_timed, calls, "scores", is_brief=True)
         for key, (codes, seconds) in zip(keys, predictions, strict=True):
-            fold, (_, test) = folds[key[3]], self.folds[key[3]]
-            score = self.judge.score(test, fold.codes_in_all_data(codes))
+            _, k, _, f = key
+            _, test = self.folds[f]
+            score = self.judge.score(test, held_out[f, k].codes_in_all_data(codes))
             table.scores[key], table.score_seconds[key] = score, seconds
 
-    def _near_best(self, table: Table, places: Sequence[int]) -> list[tuple[int, int]]:
+    def _near_best(self, table: Table, places: Iterable[int]) -> list[tuple[int, int]]:
         """Return the values of C and losses that are worth trying with all offsets."""
-        means = table.scores[:, :, 0, list(places)].mean(axis=2)
+        means = table.scores[:, :, 0, sorted(places)].mean(axis=2)
         order = np.argsort(-means, axis=None, kind="stable")[:N_NEAR_BEST]
         n_losses = len(self.grid.losses)
         return sorted((int(at) // n_losses, int(at) % n_losses) for at in order)
-
-
-class PathScores(NamedTuple):
-    """One member's scores of the test examples of a fold, for every C."""
-
-    factors: FactorGraph
-    scores: list[NDArray[np.float64]]  # (n_test, n_cells) each
-    seconds: list[float]  # of training
 
 
 def scores_along_path(
@@ -276,3 +309,38 @@ def cv_results(
 def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return a row per candidate and a column per fold."""
     return np.concatenate([array.reshape(-1, array.shape[-1]) for array in arrays])
+
+
+def draw_folds(
+    cv: Any, X: Any, targets: Targets, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the training rows and the test rows of every fold.
+
+    They are places among the examples that count. A splitter sees their labels, and
+    row numbers in place of features; folds that are given as rows have the numbers of
+    all examples.
+    """
+    Y = targets.Y
+    if cv is None:
+        raise ValueError("cv must be a number, a splitter or folds; got None.")
+    if not isinstance(cv, Integral):
+        splitter = check_cv(cv)
+        n = len(Y)
+        if splitter is cv:  # it never looks at X, of which some rows may not count
+            place = np.arange(n)
+            labels = targets.coding.to_labels(np.maximum(Y, 0))
+            sides = splitter.split(place, labels)
+        else:  # the folds themselves, as rows of the caller's X
+            n_all = X.shape[0] if hasattr(X, "shape") else len(X)
+            place = np.full(n_all, -1)
+            place[slice(None) if targets.rows is None else targets.rows] = np.arange(n)
+            sides = splitter.split()
+        folds = [(place[train], place[test]) for train, test in sides]
+        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
+    if not 2 <= int(cv) <= len(Y):
+        raise ValueError(
+            f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
+            "more folds, with an example in each. Pass another cv, or use "
+            "RandomGraphEnsembleClassifier with parameters of your choice."
+        )
+    return list(LabelCardinalityKFold(int(cv), random_state=seed).split(Y, Y))

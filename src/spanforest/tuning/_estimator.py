@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -32,7 +31,6 @@ from spanforest.ensemble import (
 from spanforest.kernels import KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.losses import find_loss
-from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._candidates import (
     GAMMAS,
     MOST_COMPARED,
@@ -45,11 +43,17 @@ from spanforest.tuning._candidates import (
 from spanforest.tuning._contest import (
     Deadline,
     Entrant,
+    Rules,
     choice_in_words,
     compete,
-    rounds_of,
 )
-from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
+from spanforest.tuning._cross_validation import (
+    Grid,
+    Search,
+    Table,
+    cv_results,
+    draw_folds,
+)
 from spanforest.tuning._scoring import Judge
 
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
@@ -76,10 +80,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     examples with the best one. Predictions and fitted attributes are those of that
     ensemble, `best_estimator_`.
 
-    By default it looks at the examples to decide which kernels to try, and after every
-    fold only the better half of them goes on. Kernels that are named are tried on all
-    folds. With more than 3,000 examples (20,000 if all kernels are linear) the search
-    sees a random part of this size.
+    By default it looks at the examples to decide which kernels to try. After the first
+    fold the best kernel of each kind goes on: linear, Gaussian, forest. In the end it
+    also tries averages of these, ensembles whose members take the kernels in turn.
+    Kernels that are named are tried on all folds, and not averaged. With more than
+    3,000 examples (20,000 if all kernels are linear) the search sees a random part of
+    this size.
 
     Parameters
     ----------
@@ -114,8 +120,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     offsets : float or sequence of float
         Offsets to choose from, numbers that are added to the score of every label that
         is on. The three best combinations of C and loss of every kernel are tried with
-        all of them. ``"auto"``: -0.15, 0, 0.15, 0.3, 0.45 and 0.6, or 0 alone if a
-        label has more than two values.
+        all of them. ``"auto"``: -0.15 to 0.9 in steps of 0.15, or 0 alone if a label
+        has more than two values.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -198,7 +204,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self,
         n_estimators=20,
         aggregation="mam",
-        training="separate",
         graph="informed_tree",
         kernels="auto",
         gammas=None,
@@ -213,6 +218,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         fit_intercept=True,
         tol=0.05,
         max_iter=100,
+        training="separate",
         missing_label=None,
         class_weight=None,
         cv=3,
@@ -226,7 +232,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
-        self.training = training
         self.graph = graph
         self.kernels = kernels
         self.gammas = gammas
@@ -241,6 +246,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.training = training
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.cv = cv
@@ -309,16 +315,22 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         search = self._prepare(template, everything, seen, targets)
         n_folds = len(search.folds)
         entrants = [Entrant(kernel, Table(search.grid, n_folds)) for kernel in kernels]
-        rounds = rounds_of(n_folds, halve=not menu.is_named)
+        rules = Rules.of(
+            n_folds,
+            is_open=not menu.is_named,
+            averages=self.training == "separate",
+        )
 
         def reader(kernel: dict[str, Any]) -> Any:
             ensemble = clone(template).set_params(**kernel)
             ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
             return ensemble, ensemble._begin_fit(*seen, for_folds=True)
 
-        outcome = compete(search, entrants, rounds, reader, deadline)
+        outcome = compete(search, entrants, rules, reader, deadline)
+        entrants += outcome.averages
         tables = [entrant.table for entrant in entrants]
-        self._store_choice(cv_results(kernels, search.grid, tables, outcome.n_folds))
+        params = [entrant.params for entrant in entrants]
+        self._store_choice(cv_results(params, search.grid, tables, outcome.n_folds))
         notes = [menu.note, part]
         self.chosen_ = choice_in_words(
             self.cv_results_, self.best_index_, outcome, notes
@@ -562,38 +574,3 @@ def as_list(name: str, values: Any) -> list[Any]:
     if not choices:
         raise ValueError(f"{name} must hold at least one value; got {values!r}.")
     return choices
-
-
-def draw_folds(
-    cv: Any, X: Any, targets: Targets, seed: int
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the training rows and the test rows of every fold.
-
-    They are places among the examples that count. A splitter sees their labels, and
-    row numbers in place of features; folds that are given as rows have the numbers of
-    all examples.
-    """
-    Y = targets.Y
-    if cv is None:
-        raise ValueError("cv must be a number, a splitter or folds; got None.")
-    if not isinstance(cv, Integral):
-        splitter = check_cv(cv)
-        n = len(Y)
-        if splitter is cv:  # it never looks at X, of which some rows may not count
-            place = np.arange(n)
-            labels = targets.coding.to_labels(np.maximum(Y, 0))
-            sides = splitter.split(place, labels)
-        else:  # the folds themselves, as rows of the caller's X
-            n_all = X.shape[0] if hasattr(X, "shape") else len(X)
-            place = np.full(n_all, -1)
-            place[slice(None) if targets.rows is None else targets.rows] = np.arange(n)
-            sides = splitter.split()
-        folds = [(place[train], place[test]) for train, test in sides]
-        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
-    if not 2 <= int(cv) <= len(Y):
-        raise ValueError(
-            f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
-            "more folds, with an example in each. Pass another cv, or use "
-            "RandomGraphEnsembleClassifier with parameters of your choice."
-        )
-    return list(LabelCardinalityKFold(int(cv), random_state=seed).split(Y, Y))
