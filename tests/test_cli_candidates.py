@@ -76,5 +76,5 @@ def test_inspect_shows_the_candidates_of_a_model_that_was_saved(ok, tmp_path):
     assert linear["score"] == pytest.approx(best)
     shown = ok("inspect", tmp_path / "m").splitlines()
     (place,) = (i for i, line in enumerate(shown) if line.endswith("score  folds"))
-    assert shown[place - 1].endswith("of each kernel, the chosen one first")
+    assert shown[place - 1].endswith("with each kernel, the chosen one first")
     assert f"{first['score']:.3f}" in shown[place + 1]

@@ -111,9 +111,16 @@ def read_training_data(
     _check_numbers(dataset, request, fills_gaps or keeps_gaps, advice)
     if keeps_gaps and not fills_gaps:
         _check_empty(dataset, request)
+    if dataset.nominal_features is not None and dataset.nominal_features.any():
+        # scikit-learn makes columns of the values of dense features only
+        dataset = replace(dataset, X=_dense(dataset.X))
     if len(dataset.label_names) != dataset.n_labels:
         dataset = replace(dataset, label_names=numbered_labels(dataset.n_labels))
     return dataset
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else X
 
 
 def _check_empty(dataset: "Dataset", request: Request) -> None:

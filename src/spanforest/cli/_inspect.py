@@ -63,7 +63,7 @@ def inspect(
     if tuning := facts["tuning"]:
         echo()
         n = count(tuning["n_candidates"], "candidate")
-        title = f"{n}, compared by {tuning['measure']}: the best of each kernel"
+        title = f"{n}, compared by {tuning['measure']}: the best with each kernel"
         print_table(HEADER, candidate_rows(tuning), f"{title}, the chosen one first")
     if facts["couplings"]:
         echo()

@@ -15,27 +15,25 @@ def preprocessing(
     """Return the steps before the classifier, not fitted.
 
     Gaps are filled with the "mean" or "median" of a feature, or left. Nominal features
-    get a column per value, unless the classifier takes them as they are: it does so in
-    dense examples whose gaps are left.
+    get a column per value, unless the classifier takes them as they are: it does so if
+    gaps are left. They must be dense.
     """
-    from scipy import sparse
     from sklearn.impute import SimpleImputer
 
     if dataset.X is None:
         return []
-    is_sparse = sparse.issparse(dataset.X)
     steps: list[tuple[str, Any]] = []
     nominal = dataset.nominal_features
-    is_left = takes_categories and not is_sparse and fill_with is None
+    is_left = takes_categories and fill_with is None
     if nominal is not None and nominal.any() and not is_left:
-        steps.append(("nominal", _one_hot(nominal, is_sparse)))
+        steps.append(("nominal", _one_hot(nominal)))
     if fill_with is not None:
         imputer = SimpleImputer(strategy=fill_with, keep_empty_features=True)
         steps.append(("missing", imputer))
     return steps
 
 
-def _one_hot(nominal: Any, is_sparse: bool) -> Any:
+def _one_hot(nominal: Any) -> Any:
     """Return the step that gives every value of a nominal feature a column."""
     import numpy as np
     from sklearn.compose import ColumnTransformer
@@ -45,5 +43,5 @@ def _one_hot(nominal: Any, is_sparse: bool) -> Any:
     return ColumnTransformer(
         [("one_hot", encoder, np.flatnonzero(nominal).tolist())],
         remainder="passthrough",
-        sparse_threshold=1.0 if is_sparse else 0.0,
+        sparse_threshold=0.0,
     )
