@@ -26,14 +26,14 @@ def test_a_kernel_stands_for_its_best_candidate_and_the_chosen_one_comes_first()
     search = SimpleNamespace(
         chosen_="poly",
         scoring="f1_micro",
-        best_index_=3,
+        best_index_=4,
         cv_results_={
             "params": [
                 candidate("linear", 1.0),
                 candidate("linear", 3.0),
                 candidate("rbf"),
                 candidate("poly", 3.0),
-                candidate("poly", 10.0),  # as good as the chosen one, which is earlier
+                candidate("poly", 10.0),  # chosen, although the last one is as good
                 candidate("untried"),
             ],
             "split0_test_score": np.array([0.9, 0.95, 0.8, 0.7, 0.7, nan]),
@@ -43,7 +43,7 @@ def test_a_kernel_stands_for_its_best_candidate_and_the_chosen_one_comes_first()
     facts = search_facts(search)
     assert (facts["measure"], facts["n_candidates"]) == ("f1_micro", 5)
     assert [row[:2] + row[4:] for row in candidate_rows(facts)] == [
-        ("poly", "3", "0.750", "2"),
+        ("poly", "10", "0.750", "2"),
         ("rbf", "1", "0.700", "2"),
         ("linear", "3", "0.950", "1"),
     ]
