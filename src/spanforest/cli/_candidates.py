@@ -12,7 +12,8 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
     """Return what was chosen, and the best candidate of every kernel, best first.
 
     Averages of kernels count as kernels. Those that were tried on more folds come
-    first: they went on because they were better. A score is the mean over the folds that a kernel was tried on.
+    first: they went on because they were better. A score is the mean over the folds
+    that a kernel was tried on.
     """
     import numpy as np
 
