@@ -218,6 +218,7 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"offsets": [1e308]}, "each of offsets must be at most 1e.100; got 1e.308"),
         ({"cv": 1}, "cv=1 folds cannot be made of n_samples=60"),
         ({"cv": 61}, "cv=61 folds cannot be made of n_samples=60"),
+        ({"cv": None}, "cv must be a number, a splitter or folds; got None"),
         ({"cv": "three"}, "Expected `cv` as an integer"),
         ({"scoring": "accurate"}, "scoring must be one of 'mean', .* got 'accurate'"),
         ({"scoring": 3}, "scoring must be one of 'mean', .* got 3"),
@@ -243,16 +244,20 @@ def test_a_method_that_needs_probabilities_says_so():
         assert not hasattr(fitted, absent)
 
 
-def test_a_fit_that_fails_at_the_end_leaves_no_model(monkeypatch):
-    def no_memory(*_):
-        raise MemoryError
+def test_a_fit_that_is_stopped_after_the_search_leaves_no_half_fitted_model(
+    monkeypatch,
+):
+    fitted = tuned(Cs=[1.0]).fit(X, Y)
 
-    classifier = tuned().fit(X, Y)
-    monkeypatch.setattr(RandomGraphEnsembleClassifier, "_learn", no_memory)
-    with pytest.raises(MemoryError):
-        classifier.fit(X, Y)
-    with pytest.raises(NotFittedError, match="RandomGraphEnsembleClassifierCV"):
-        classifier.predict(X_new)
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomGraphEnsembleClassifier, "_learn", stop)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(X, Y)
+    for method in ("predict", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(fitted, method)(X)
 
 
 def test_parameters_that_are_tuned_cannot_be_set():

@@ -209,7 +209,7 @@ class Search(NamedTuple):
             )
             for c, k, o, f in keys
         ]
-        predictions = self.workers.run(predict_timed, calls, "scores")
+        predictions = self.workers.run(predict_timed, calls, "scores", is_brief=True)
         for key, (codes, seconds) in zip(keys, predictions, strict=True):
             _, k, _, f = key
             _, test = self.folds[f]
@@ -321,6 +321,8 @@ def draw_folds(
     all examples.
     """
     Y = targets.Y
+    if cv is None:
+        raise ValueError("cv must be a number, a splitter or folds; got None.")
     if not isinstance(cv, Integral):
         splitter = check_cv(cv)
         n = len(Y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from functools import wraps
 from numbers import Integral
@@ -15,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from spanforest._classifier import is_auto, needs_probability
+from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
 from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
@@ -65,7 +65,7 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
-        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_")
         return getattr(self.best_estimator_, method.__name__)(*args, **options)
 
     return call
@@ -143,10 +143,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
     time_limit : float
-        Seconds that `fit` should take. Another kernel, or another fold, is tried only
-        if it is expected to end in time, with the final ensemble. One kernel is always
-        tried, and nothing is interrupted. The choice then depends on the speed of the
-        machine. `chosen_` says what was left out.
+        Seconds that `fit` should take, compiling aside. Another kernel, or another
+        fold, is tried only if it is expected to end in time, with the final ensemble.
+        One kernel is always tried, and nothing is interrupted. The choice then depends
+        on the speed of the machine. `chosen_` says what was left out.
     verbose
         It shows `chosen_` at the end.
     random_state
@@ -357,9 +357,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if ensemble is None or isinstance(ensemble._input, ForestInput):
             ensemble = clone(template).set_params(**self.best_params_)
             data = ensemble._begin_fit(*examples)
-        self.best_estimator_ = ensemble.set_params(**self.best_params_)
-        plan = ensemble._plan()
-        return ensemble._learn(data, plan), plan.settings
+        plan = ensemble.set_params(**self.best_params_)._plan()
+        models = ensemble._learn(data, plan)
+        self.best_estimator_ = ensemble  # now that nothing can fail any more
+        return models, plan.settings
 
     predict = _delegated(RandomGraphEnsembleClassifier.predict)
     predict_certified = _delegated(RandomGraphEnsembleClassifier.predict_certified)
@@ -393,7 +394,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         limit = self.time_limit
         if limit is not None:
             limit = check_number("time_limit", limit)
-        return Deadline(time.perf_counter(), limit)
+        return Deadline(clock(), limit)
 
     def _shared_params(self) -> dict[str, Any]:
         """Return the parameters of an ensemble but for those that are chosen."""
