@@ -16,15 +16,14 @@ from _ext.layers import draw_layers, read_layers
 from _ext.markdown import to_rst
 
 TABLES = (
-    *("table1", "table2", "table2-tuned"),
+    *("table1", "table2", "table2-tuned", "study-study"),
     *("compared-multilabel_accuracy-tuned", "compared-microlabel_accuracy-tuned"),
     "compared-microlabel_f1-tuned",
 )
 FIGURES = {
     "figure1": "Score of the first trees, for each data set and measure.",
-    "critical-difference-microlabel_accuracy-tuned": "Ranks by microlabel accuracy.",
-    "critical-difference-multilabel_accuracy-tuned": "Ranks by multilabel accuracy.",
-    "critical-difference-microlabel_f1-tuned": "Ranks by microlabel F1.",
+    "critical-difference-compared-multilabel_accuracy-tuned": "Average ranks of methods "
+    "by multilabel accuracy, with lines that join those that do not differ.",
 }
 
 
@@ -59,8 +58,9 @@ def write_pages(docs: Path, target: Path) -> None:
 
 
 def _home(results: Path, stem: str) -> Path:
-    """Return the folder of a file; the tuned run has its own folder."""
-    return results / "tuned" if stem.endswith("-tuned") else results
+    """Return the folder of a file; protocols but the paper's have their own folders."""
+    _, _, protocol = stem.rpartition("-")
+    return results / protocol if protocol in ("tuned", "study") else results
 
 
 def _table(path: Path) -> str:
