@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from spanforest import MMCRFClassifier
 from spanforest._category_columns import CategoryColumns
 
 SIZES = pd.Categorical(["small", "large", None], ["small", "medium", "large"])
@@ -73,3 +74,12 @@ def test_indicators_have_a_column_for_every_category():
     known = CategoryColumns.of(frame, None)
     expected = [[1.5, 1, 0, 0], [np.nan, 0, 0, 1], [2.0, 0, 0, 0]]
     assert_array_equal(known.indicators(frame), expected)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "forest"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_column_of_text_is_named(kernel, library):
+    library = pytest.importorskip(library)
+    frame = library.DataFrame({"weight": [1.5, 2.0], "town": ["Oulu", "Turku"]})
+    with pytest.raises(ValueError, match=r"'town' of X .* 'Oulu'.*\"category\""):
+        MMCRFClassifier(kernel=kernel).fit(frame, [[0, 1], [1, 0]])

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from spanforest.metrics import is_missing
 
-__all__ = ["CategoryColumns"]
+__all__ = ["CategoryColumns", "check_no_text"]
 
 _CATEGORY_TYPES = ("category", "Categorical", "Enum")  # of pandas and of polars
 
@@ -114,6 +114,13 @@ class CategoryColumns:
         total = np.zeros((n_features, *parts.shape[1:]))
         np.add.at(total, np.repeat(np.arange(n_features), sizes), parts)
         return total
+
+
+def check_no_text(X: Any) -> None:
+    """Raise an error that names the first column of a data frame that holds text."""
+    if _is_frame(X):
+        for j in range(X.shape[1]):
+            _floats(_column(X, j), _name(X, j))
 
 
 def _is_frame(X: Any) -> bool:

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from spanforest._category_columns import check_no_text
 from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
@@ -236,6 +237,7 @@ class GraphClassifier(
         try:
             return validate_data(self, X, reset=reset, **options)
         except ValueError as error:
+            check_no_text(X)
             if accepts_nan or "contains NaN" not in str(error):
                 raise
             inside = self._input.singles
