@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0a72f4658b8b3118

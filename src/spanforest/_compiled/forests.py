@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0a72f4658b8b3118
