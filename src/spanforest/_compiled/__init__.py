@@ -60,4 +60,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

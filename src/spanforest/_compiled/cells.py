@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

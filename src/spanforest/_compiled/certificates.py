@@ -46,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

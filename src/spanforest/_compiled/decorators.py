@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

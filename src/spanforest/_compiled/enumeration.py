@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

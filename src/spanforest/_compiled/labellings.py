@@ -196,4 +196,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

@@ -312,4 +312,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

@@ -182,4 +182,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

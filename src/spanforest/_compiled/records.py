@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675

@@ -408,4 +408,4 @@ def visitor(rows, block, problem, state, mixtures):
     return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 0a72f4658b8b3118
+# stamp: a3c2822f9fb0b675
