@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from searches import UNIT, tuned
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 from small_data import GRADES, X, X_new
@@ -216,6 +216,7 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"offsets": ["0"]}, "each of offsets must be a number"),
         ({"cv": 1}, "cv=1 folds cannot be made of n_samples=60"),
         ({"cv": 61}, "cv=61 folds cannot be made of n_samples=60"),
+        ({"cv": None}, "cv must be a number, a splitter or folds; got None"),
         ({"cv": "three"}, "Expected `cv` as an integer"),
         ({"scoring": "accurate"}, "scoring must be one of 'mean', .* got 'accurate'"),
         ({"scoring": 3}, "scoring must be one of 'mean', .* got 3"),
@@ -231,6 +232,22 @@ def test_switching_the_aggregation_needs_no_refit():
 def test_bad_parameters_are_refused_with_a_reason(params, message):
     with pytest.raises(ValueError, match=message):
         tuned(**params).fit(X, Y)
+
+
+def test_a_fit_that_is_stopped_after_the_search_leaves_no_half_fitted_model(
+    monkeypatch,
+):
+    fitted = tuned(Cs=[1.0]).fit(X, Y)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomGraphEnsembleClassifier, "_learn", stop)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(X, Y)
+    for method in ("predict", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(fitted, method)(X)
 
 
 def test_parameters_that_are_tuned_cannot_be_set():
