@@ -6,11 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-<<<<<<< HEAD
-from spanforest import MMCRFClassifier
-=======
 from spanforest import RandomGraphEnsembleClassifier, RandomGraphEnsembleClassifierCV
->>>>>>> main
 from spanforest._category_columns import CategoryColumns
 
 SIZES = pd.Categorical(["small", "large", None], ["small", "medium", "large"])
@@ -80,15 +76,6 @@ def test_indicators_have_a_column_for_every_category():
     assert_array_equal(known.indicators(frame), expected)
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("kernel", ["rbf", "forest"])
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_column_of_text_is_named(kernel, library):
-    library = pytest.importorskip(library)
-    frame = library.DataFrame({"weight": [1.5, 2.0], "town": ["Oulu", "Turku"]})
-    with pytest.raises(ValueError, match=r"'town' of X .* 'Oulu'.*\"category\""):
-        MMCRFClassifier(kernel=kernel).fit(frame, [[0, 1], [1, 0]])
-=======
 @pytest.mark.parametrize(
     "model", [RandomGraphEnsembleClassifier(), RandomGraphEnsembleClassifierCV()]
 )
@@ -100,4 +87,3 @@ def test_text_that_is_no_category_is_named_with_its_column(model, dtype):
         model.fit(frame, [[0, 1], [1, 0], [1, 1]])
     with pytest.raises(ValueError, match=r"column 1 of X .* found 'Rome'"):
         model.fit(frame.to_numpy(object), [[0, 1], [1, 0], [1, 1]])
->>>>>>> main

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from spanforest.metrics import is_missing
 
-__all__ = ["CategoryColumns", "check_no_text"]
+__all__ = ["CategoryColumns"]
 
 _CATEGORY_TYPES = ("category", "Categorical", "Enum")  # of pandas and of polars
 
@@ -116,13 +116,6 @@ class CategoryColumns:
         return total
 
 
-<<<<<<< HEAD
-def check_no_text(X: Any) -> None:
-    """Raise an error that names the first column of a data frame that holds text."""
-    if _is_frame(X):
-        for j in range(X.shape[1]):
-            _floats(_column(X, j), _name(X, j))
-=======
 def point_out_text(X: Any) -> None:
     """Raise an error about the first column that holds text, if there is one.
 
@@ -136,7 +129,6 @@ def point_out_text(X: Any) -> None:
     X = X if _is_frame(X) else np.asarray(X, dtype=object)
     for j in range(X.shape[1] if np.ndim(X) == 2 else 0):
         _floats(_column(X, j), _name(X, j))
->>>>>>> main
 
 
 def _is_frame(X: Any) -> bool:

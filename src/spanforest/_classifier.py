@@ -15,11 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-<<<<<<< HEAD
-from spanforest._category_columns import check_no_text
-=======
 from spanforest._category_columns import point_out_text
->>>>>>> main
 from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
@@ -240,14 +236,9 @@ class GraphClassifier(
             return check_array(numbers, estimator=self, input_name="X", **options)
         try:
             return validate_data(self, X, reset=reset, **options)
-<<<<<<< HEAD
-        except ValueError as error:
-            check_no_text(X)
-=======
         except (TypeError, ValueError) as error:
             if "could not convert string" in str(error) or "NAType" in str(error):
                 point_out_text(X)
->>>>>>> main
             if accepts_nan or "contains NaN" not in str(error):
                 raise
             inside = self._input.singles
