@@ -80,7 +80,12 @@ def test_a_gap_is_shown_on_a_terminal(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "estimator", [MMCRFClassifier(), RandomGraphEnsembleClassifier(2)]
+    "estimator",
+    [
+        MMCRFClassifier(),
+        RandomGraphEnsembleClassifier(2),
+        RandomGraphEnsembleClassifier(2, training="joint"),
+    ],
 )
 def test_verbose_estimators_show_progress_and_learn_the_same(estimator, monkeypatch):
     pytest.importorskip("rich")

@@ -22,7 +22,7 @@ from spanforest._label_predictions import LabelPredictionsMixin, needs_probabili
 from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._offsets import check_offset, read_offset
-from spanforest._parameters import check_count, check_number, check_option
+from spanforest._parameters import LARGEST, check_count, check_number, check_option
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import Targets, read_targets
@@ -52,7 +52,7 @@ DECODERS: dict[str, Decoder] = {
 }
 # attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
-    *("cell_coef_", "dual_coef_", "_stacked_weights", "X_fit_"),
+    *("cell_intercept_", "cell_coef_", "dual_coef_", "_stacked_weights", "X_fit_"),
     *("calibration_", "_calibrated_aggregation", "_fit_digest"),
 )
 # attributes that describe the training data: members have those of their ensemble
@@ -102,6 +102,10 @@ class GraphClassifier(
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # the last that `fit` sets: a fit that failed leaves nothing to predict with
+        return "cell_intercept_" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -198,7 +202,7 @@ class GraphClassifier(
     def _settings(self) -> Settings:
         find_loss(self.loss)  # refuses unknown names
         return Settings(
-            C=check_number("C", self.C),
+            C=check_number("C", self.C, maximum=LARGEST),
             loss=self.loss,
             fit_intercept=bool(self.fit_intercept),
             tol=check_number("tol", self.tol),

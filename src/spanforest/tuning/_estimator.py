@@ -19,7 +19,7 @@ from spanforest._estimator_docs import documented
 from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
 from spanforest._parallel import Workers
-from spanforest._parameters import check_count, check_number, seed_sequence
+from spanforest._parameters import LARGEST, check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
 from spanforest._weights import Targets, read_targets
@@ -277,7 +277,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             self.best_estimator_.set_params(aggregation=self.aggregation)
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # a fit that fails may leave a choice, and an ensemble that is not trained
+        final = vars(self).get("best_estimator_")
+        return final is not None and final.__sklearn_is_fitted__()
+
     def __getattr__(self, name: str) -> Any:
+        for kind in type(self).__mro__:
+            if name in vars(kind):  # not there as things are: it says why
+                return vars(kind)[name].__get__(self)
         # fitted attributes that are not of the search are those of the final ensemble
         if name.endswith("_") and "best_estimator_" in vars(self):
             return getattr(self.best_estimator_, name)
@@ -373,7 +381,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _read_grid(self, n_values: NDArray[np.integer]) -> Grid:
         """Check the losses, values of C and offsets to choose from."""
-        Cs = [check_number("each of Cs", C) for C in as_list("Cs", self.Cs)]
+        Cs = [
+            check_number("each of Cs", C, maximum=LARGEST)
+            for C in as_list("Cs", self.Cs)
+        ]
         losses = as_list("losses", self.losses)
         for loss in losses:
             find_loss(loss)

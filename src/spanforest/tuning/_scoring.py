@@ -111,11 +111,15 @@ class Judge(NamedTuple):
             self.score(everyone, np.maximum(self.Y, 0))
         except Exception as error:
             n_values = int(self.coding.n_values.max())
-            reason = f"a label has {n_values} values" if n_values > 2 else str(error)
+            reason = str(error).rstrip(".")
+            if isinstance(error, AttributeError) and "Foretold" in reason:
+                reason = "it needs probabilities or decision values"
+            elif n_values > 2:
+                reason = f"a label has {n_values} values"
             raise ValueError(
-                "scoring must compare true and predicted labels, as do "
+                "scoring must compare true and predicted label sets, as do "
                 f"{', '.join(map(repr, SCORINGS))}, 'f1_macro' and 'jaccard_samples' "
-                f"of labels with two values; {scoring!r} cannot: {reason}"
+                f"of labels with two values; {scoring!r} cannot: {reason}."
             ) from error
 
     def _has(self, measure: Measure) -> bool:
