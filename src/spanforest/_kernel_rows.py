@@ -229,7 +229,7 @@ class KernelRowsForm(KernelForm):
         turned[:, :n_after] = weights[:, chunk.start :]
         turned[:, n_after:] = weights[:, : chunk.start]
         own = np.ascontiguousarray(weights[:, chunk])
-        return _compiled.DenseRows(rows, own, turned)
+        return _compiled.DenseRows(_compiled.read_only(rows), own, turned)
 
 
 def _with_lengths(

@@ -452,7 +452,7 @@ class _Ascent:
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
         # <loss, mu> of A itself and of the smoothed A
-        self.latest_loss_term = _compiled.loss_term(form.dual_coef, self.problem)
+        self.latest_loss_term = self._current_loss_term()
         # 0-d array: Acceleration changes it in place
         self.loss_term = np.array(self.latest_loss_term)
 
@@ -502,9 +502,15 @@ class _Ascent:
             self.cycles.make_room()
             mixtures = self.cycles.mixtures
         form._epoch(order, self.problem, self.hinge, mixtures, acceleration.scale)
-        latest = _compiled.loss_term(form.dual_coef, self.problem)
+        latest = self._current_loss_term()
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
+
+    def _current_loss_term(self) -> float:
+        """Return <loss, mu> of A itself."""
+        state = self.form._state(self.hinge, scale=1.0)
+        mixtures = None if self.cycles is None else self.cycles.mixtures
+        return _compiled.loss_term(self.problem, state, mixtures)
 
     def measure_hinge(self, tol: float) -> float:
         """Compute all margin violations at the form's weights, of the same moment.

@@ -17,7 +17,7 @@ from spanforest._compiled.cells import (
     TRAINING_TIE,
     labelling_score,
 )
-from spanforest._compiled.certificates import augment_rows, loss_term
+from spanforest._compiled.certificates import augment_rows
 from spanforest._compiled.coordinates import expand_rows
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
@@ -40,6 +40,7 @@ from spanforest._compiled.passes import (
     dense_pass,
     hinge_rows,
     kernel_pass,
+    loss_term,
     sparse_pass,
 )
 from spanforest._compiled.products import room_for_products, row_products, worst_pairs
@@ -60,4 +61,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 517f89144e8d0ae0

@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 517f89144e8d0ae0

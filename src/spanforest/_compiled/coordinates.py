@@ -1,9 +1,9 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-from spanforest._compiled.decorators import compiled, inlined, merged
+from spanforest._compiled.decorators import compiled, internal, merged
 
 
-@inlined
+@internal
 def expand(layout, values, cells):
     """Write into `cells` the tables that have these coordinates.
 
@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 517f89144e8d0ae0

@@ -196,4 +196,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 517f89144e8d0ae0

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.coordinates import expand
 from spanforest._compiled.decorators import compiled
 from spanforest._compiled.products import add_products, room_for_products, row_products
-from spanforest._compiled.visits import MARGINALS, SCORES, visitor
+from spanforest._compiled.visits import ADD_UP, LOOK, visitor
 
 
 class Block(NamedTuple):
@@ -22,7 +21,7 @@ class Block(NamedTuple):
     scores: np.ndarray  # coordinates of F
     gram: np.ndarray  # kernel values between the examples of the block
     change: np.ndarray  # what is to be added to the weights
-    before: np.ndarray  # (n_coordinates,) an example's weights before its change
+    before: np.ndarray  # the examples' own weights, in the kernel form
     moved: np.ndarray  # whether there is a change
 
 
@@ -32,7 +31,7 @@ def block_buffers(block_size, n_coordinates):
         scores=room_for_products(block_size, n_coordinates),
         gram=room_for_products(block_size, block_size),
         change=np.zeros((-(-block_size // 8) * 8, n_coordinates)),
-        before=np.empty(n_coordinates),
+        before=np.empty((block_size, n_coordinates)),
         moved=np.zeros(block_size, dtype=np.bool_),
     )
 
@@ -44,37 +43,33 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
     the visit.
     """
     block = block_buffers(block_size, len(kernel.weights))
+    state = state._replace(squared_norms=squared_norms)
     call = visitor(order, block, problem, state, mixtures)
-    _kernel_pass(order, block, kernel, problem, state, call, squared_norms)
+    _kernel_pass(order, block, kernel, problem, state, call)
 
 
 @compiled
-def _kernel_pass(order, block, kernel, problem, state, call, squared_norms):
+def _kernel_pass(order, block, kernel, problem, state, call):
     """Do the work of `kernel_pass`."""
     mixtures, visit = call
-    weights, rounded = kernel.weights, kernel.rounded
-    n_coordinates, block_size = weights.shape[0], block.moved.shape[0]
-    F, A = problem.visit.cells[SCORES], problem.visit.cells[MARGINALS]  # free now
-    before = block.before
+    data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
+    gram, before, change = block.gram, block.before, block.change
+    block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        row_products(kernel.data, rows, rounded, block.scores)
+        row_products(data, rows, rounded, block.scores)
         for r in range(rows.shape[0]):
+            i = rows[r]
+            for d in range(weights.shape[0]):
+                before[r, d] = weights[d, i]
             for p in range(r + 1):
-                block.gram[r, p] = kernel.data[rows[r], rows[p]]
+                gram[r, p] = data[i, rows[p]]
         visit(rows, block, problem, state, mixtures)
         for r in range(rows.shape[0]):
             i = rows[r]
-            for d in range(n_coordinates):
-                before[d] = weights[d, i]
-                weights[d, i] += block.change[r, d]
+            for d in range(weights.shape[0]):
+                weights[d, i] += change[r, d]
                 rounded[d, i] = weights[d, i]
-            expand(problem.layout, block.scores[r], F)
-            expand(problem.layout, before, A)
-            total = 0.0
-            for c in range(F.shape[0]):
-                total += F[c] * A[c]
-            squared_norms[i] = total
 
 
 def dense_pass(order, block_size, features, problem, state, mixtures):
@@ -165,15 +160,27 @@ def hinge_rows(rows, scores, problem, state):
     """
     block = block_buffers(len(rows), len(state.intercept))
     block.scores[: len(rows), : len(state.intercept)] = scores
-    problem = problem._replace(max_steps=0)
-    _look(rows, block, problem, state, visitor(rows, block, problem, state, None))
+    _look(rows, block, problem._replace(max_steps=LOOK), state, None)
+
+
+def loss_term(problem, state, mixtures):
+    """Return sum_i <loss_i, mu_i>, the linear term of the dual objective."""
+    rows = np.arange(len(state.dual_coef))
+    block = block_buffers(1, len(state.intercept))
+    _look(rows, block, problem._replace(max_steps=ADD_UP), state, mixtures)
+    return float(block.before[0, 0])
+
+
+def _look(rows, block, problem, state, mixtures):
+    """Call visits that make no steps."""
+    _call(rows, block, problem, state, visitor(rows, block, problem, state, mixtures))
 
 
 @compiled
-def _look(rows, block, problem, state, call):
-    """Do the work of `hinge_rows`."""
+def _call(rows, block, problem, state, call):
+    """Do the work of `_look`."""
     mixtures, visit = call
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 517f89144e8d0ae0

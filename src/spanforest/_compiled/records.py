@@ -49,7 +49,10 @@ class ProblemArrays(NamedTuple):
     visit: tuple  # the buffers of a visit, see `visits.Visit`
     box: np.ndarray  # (n_samples,) C times the weight of each example
     factor_weight: np.ndarray  # (n_samples, n_factors) how often a factor counts
-    max_steps: int
+    max_steps: int  # or LOOK or ADD_UP, see `visits`
+
+
+NOTHING = np.zeros(0)
 
 
 class State(NamedTuple):
@@ -60,6 +63,7 @@ class State(NamedTuple):
     hinge: np.ndarray  # (n_samples,) margin violation before the visit
     scale: float  # a change of the dual variables enters the weights times this
     constant: float  # value of the constant feature
+    squared_norms: np.ndarray = NOTHING  # (n_samples,) <F_i, A_i>, or empty
 
 
 class DenseRows(NamedTuple):
@@ -151,4 +155,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 517f89144e8d0ae0

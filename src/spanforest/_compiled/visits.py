@@ -13,12 +13,11 @@ from spanforest._compiled.cells import (
     FORBIDDEN,
     NEGLIGIBLE,
     TRAINING_TIE,
-    find_cells,
     picked_cell,
 )
 from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import inlined, merged, through_pointer
-from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
+from spanforest._compiled.decorators import merged, through_pointer
+from spanforest._compiled.forests import Walk, walk_back, walk_buffers, walk_up
 from spanforest._compiled.labellings import NO_MIXTURES, listed_steps
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
@@ -50,6 +49,10 @@ SCORES = 0  # F_i, and then loss + F_i
 MARGINALS = 1
 SHIFT = 2  # what the marginals gained
 MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
+
+# Values of `ProblemArrays.max_steps` that make no steps.
+LOOK = 0  # margin violations only
+ADD_UP = -1  # the loss term of the dual only: it becomes block.before[0, 0]
 
 # Rows of `Visit.labels`.
 GAINING = 0
@@ -85,86 +88,65 @@ def visit_buffers(g):
 
 
 @merged
-def add_loss(scores, factors, true_cells, loss):
-    """Add to the scores of one example the loss of every cell against the true ones.
-
-    First add the loss of a cell that is wrong at both ends, then subtract where an end
-    is right.
-    """
-    for f in range(factors.shape[0]):
-        factor, weights = factors[f], loss[f]
-        start, stop = factor["offset"], factor["offset"] + factor["n_cells"]
-        for c in range(start, stop):
-            scores[c] += weights["worst"]
-        true = true_cells[f]
-        scores[true] -= weights["joint"]
-        if weights["first"] == 0.0 and weights["second"] == 0.0:
-            continue
-        n_second = factor["n_second"]
-        column = (true - start) % n_second
-        row = true - column
-        for b in range(n_second):
-            scores[row + b] -= weights["first"]
-        for c in range(start + column, stop, n_second):
-            scores[c] -= weights["second"]
-
-
-@inlined
-def _silence(i, factors, taught, values, filler):
-    """Fill the cells of the factors that example i does not teach."""
-    for f in range(taught.shape[1]):
-        if not taught[i, f]:
-            factor = factors[f]
-            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-                values[c] = filler
-
-
-@inlined
-def _weigh(i, factors, weights, values):
-    """Multiply the cells of every factor by how often it counts for example i."""
-    for f in range(weights.shape[1]):
-        factor = factors[f]
-        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-            values[c] *= weights[i, f]
-
-
-@inlined
-def _pick(scores, cells):
-    """Return the sum of the scores at these cells."""
-    total = 0.0
-    for c in cells:
-        total += scores[c]
-    return total
+def _update_scores(r, block, state):
+    """Turn scores of the weights before the block into those at the r-th visit."""
+    scores, intercept = block.scores[r], state.intercept
+    for d in range(intercept.shape[0]):
+        scores[d] += state.constant * intercept[d]
+    for p in range(r):
+        if block.moved[p]:
+            for d in range(intercept.shape[0]):
+                scores[d] += block.gram[r, p] * block.change[p, d]
 
 
 @merged
 def augment_with_loss(i, scores, problem, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
-    A factor that it does not teach has neither score nor loss, as if it were absent.
-    There `true_cells` holds an arbitrary cell. Score and loss of the other factors are
-    multiplied by how often they count.
+    First add the loss of a cell that is wrong at both ends, then subtract where an end
+    is right. A factor that the example does not teach has neither score nor loss, as if
+    it were absent. There `true_cells` gets an arbitrary cell. Score and loss of the
+    other factors are multiplied by how often they count.
     """
-    factors, taught = problem.graph.factor, problem.taught
-    find_cells(factors, problem.Y[i], true_cells)
-    _silence(i, factors, taught, scores, 0.0)
-    true_score = _pick(scores, true_cells)
-    add_loss(scores, factors, true_cells, problem.loss)
-    _silence(i, factors, taught, scores, 0.0)
-    if problem.factor_weight.shape[0] > 0:
-        _weigh(i, factors, problem.factor_weight, scores)
-        true_score = _pick(scores, true_cells)  # the loss is 0 there
+    factors, loss, labels = problem.graph.factor, problem.loss, problem.Y[i]
+    taught, weights = problem.taught, problem.factor_weight
+    true_score = 0.0
+    for f in range(factors.shape[0]):
+        factor, part = factors[f], loss[f]
+        true = picked_cell(factor, labels)
+        true_cells[f] = true
+        start, stop = factor["offset"], factor["offset"] + factor["n_cells"]
+        if taught.shape[0] > 0 and not taught[i, f]:
+            for c in range(start, stop):
+                scores[c] = 0.0
+            continue
+        if weights.shape[0] == 0:
+            true_score += scores[true]
+        for c in range(start, stop):
+            scores[c] += part["worst"]
+        scores[true] -= part["joint"]
+        if part["first"] != 0.0 or part["second"] != 0.0:
+            n_second = factor["n_second"]
+            column = (true - start) % n_second
+            for c in range(true - column, true - column + n_second):
+                scores[c] -= part["first"]
+            for c in range(start + column, stop, n_second):
+                scores[c] -= part["second"]
+        if weights.shape[0] > 0:
+            for c in range(start, stop):
+                scores[c] *= weights[i, f]
+            true_score += scores[true]  # the loss is 0 there
     return true_score
 
 
 @merged
-def _load_marginals(i, dual_row, problem, true_cells, marginals):
-    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros.
+def _load_marginals(i, problem, dual_row, true_cells, marginals):
+    """Turn A into mu = C U(y) - A, and clear the rounding errors of zeros.
 
-    C is multiplied by the weight of the example. A is divided by those of the factors.
+    `marginals` holds the cells of A. C is multiplied by the weight of the example. A is
+    divided by those of the factors.
     """
     weights, factors, box = problem.factor_weight, problem.graph.factor, problem.box[i]
-    expand(problem.layout, dual_row, marginals)
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
     largest = 0.0
@@ -184,21 +166,80 @@ def _load_marginals(i, dual_row, problem, true_cells, marginals):
 
 
 @merged
-def _store_shift(shift, layout, dual_row, change):
-    """Subtract a change of marginals from dual_row; write into `change` what was added.
+def _fill_untaught(i, problem, marginals):
+    """Make the marginals positive in factors that example i does not teach.
 
-    The new marginals themselves are not stored: beside a large C they lose the digits
-    of a small A. A dual variable that returns to zero does so exactly. Otherwise the
-    rounding error would count as mass, and a step can move no more mass than there is.
+    So any of their cells may be picked.
     """
-    contract(layout, shift, change)
+    factors, taught, box = problem.graph.factor, problem.taught, problem.box[i]
+    for f in range(taught.shape[1]):
+        if not taught[i, f]:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                marginals[c] = box
+
+
+@merged
+def _inner_product(some, others):
+    """Return the sum of the products of two arrays."""
+    total = 0.0
+    for c in range(some.shape[0]):
+        total += some[c] * others[c]
+    return total
+
+
+@merged
+def _add_loss_of(i, A, problem, total):
+    """Return total - <loss_i, A_i>, from the cells of A.
+
+    The loss of the true cells is zero, so this adds <loss_i, mu_i>, also where factors
+    have weights. The cells of a factor of A sum to zero. So only the cells in which a
+    label is right count: there the loss is below its worst.
+    """
+    factors, loss, labels = problem.graph.factor, problem.loss, problem.Y[i]
+    for f in range(factors.shape[0]):
+        factor, part = factors[f], loss[f]
+        true = picked_cell(factor, labels)
+        total += part["joint"] * A[true]
+        if part["first"] != 0.0 or part["second"] != 0.0:
+            start, n_second = factor["offset"], factor["n_second"]
+            column = (true - start) % n_second
+            for c in range(true - column, true - column + n_second):
+                total += part["first"] * A[c]
+            for c in range(start + column, start + factor["n_cells"], n_second):
+                total += part["second"] * A[c]
+    return total
+
+
+@merged
+def _weigh(i, problem, shift):
+    """Multiply a change of marginals by how often each factor counts."""
+    factors, weights = problem.graph.factor, problem.factor_weight
+    for f in range(weights.shape[1]):
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            shift[c] *= weights[i, f]
+
+
+@merged
+def _store(change, dual_row, state):
+    """Subtract a change of marginals from dual_row, and update the intercept.
+
+    `change` holds the coordinates of the change. It becomes what is to be added to the
+    weights. The new marginals themselves are not stored: beside a large C they lose the
+    digits of a small A. A dual variable that returns to zero does so exactly. Otherwise
+    the rounding error would count as mass, and a step can move no more mass than there
+    is.
+    """
+    intercept = state.intercept
     for d in range(change.shape[0]):
         before = dual_row[d]
         after = before - change[d]
         if abs(after) < EMPTY * abs(before):
             after = 0.0
         dual_row[d] = after
-        change[d] = after - before
+        change[d] = state.scale * (after - before)
+        intercept[d] += state.constant * change[d]
 
 
 # --- steps ---------------------------------------------------------------------------
@@ -285,49 +326,11 @@ def _make_moves(n_moves, norm, visit):
             marginals[source] = 0.0
 
 
-@inlined
-def _curvature(r, block, state):
-    """Return the kernel value of an example with itself, times `state.scale`.
-
-    The constant feature is included. This is the curvature that steps see.
-    """
-    return state.scale * (block.gram[r, r] + state.constant * state.constant)
-
-
 @merged
-def _begin(r, i, block, problem, state):
-    """Prepare the visit to example i in row r of a block; return its labels' score.
-
-    F_i, of the weights before the block, becomes the one at the moment of the visit.
-    Loss and F_i are left in the buffers, and so are the marginals.
-    """
-    scores, intercept = block.scores[r], state.intercept
-    cells, true_cells = problem.visit.cells, problem.visit.true_cells
-    for d in range(intercept.shape[0]):
-        scores[d] += state.constant * intercept[d]
-    for p in range(r):
-        if block.moved[p]:
-            for d in range(intercept.shape[0]):
-                scores[d] += block.gram[r, p] * block.change[p, d]
-    expand(problem.layout, scores, cells[SCORES])
-    true_score = augment_with_loss(i, cells[SCORES], problem, true_cells)
-    _load_marginals(i, state.dual_coef[i], problem, true_cells, cells[MARGINALS])
-    return true_score
-
-
-@merged
-def _finish(r, i, block, problem, state):
-    """Store what the visit to example i changed, if block.moved[r] says that it did."""
-    change, intercept = block.change[r], state.intercept
-    if not block.moved[r]:
-        change[:] = 0.0
-        return
-    shift = problem.visit.cells[SHIFT]
-    _weigh(i, problem.graph.factor, problem.factor_weight, shift)
-    _store_shift(shift, problem.layout, state.dual_coef[i], change)
-    for d in range(change.shape[0]):
-        change[d] *= state.scale
-        intercept[d] += state.constant * change[d]
+def _find_worst(scores, marginals, masked):
+    """Fill `masked`, whose best labelling is the worst one that has mass."""
+    for c in range(scores.shape[0]):
+        masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
 
 
 def visit_on_forest(rows, block, problem, state, mixtures):
@@ -337,7 +340,7 @@ def visit_on_forest(rows, block, problem, state, mixtures):
     the kernel matrix, both without the constant feature. Afterwards the scores are
     those at the visits, and block.change is what is to be added to the weights. The
     intercept is updated, and so are the rows of dual_coef. hinge[i] becomes the margin
-    violation before the visit.
+    violation before the visit, and squared_norms[i] becomes <F_i, A_i>.
 
     Mass moves from the worst labelling that the marginals allow to the best labelling
     of all. On a forest the marginals are a mixture containing *every* labelling whose
@@ -347,37 +350,53 @@ def visit_on_forest(rows, block, problem, state, mixtures):
     region moves on its own, on cells of its own: it gets the step length that is best
     for it, and a cell with little mass holds up its own region only.
     """
-    g, visit, cells = problem.graph, problem.visit, problem.visit.cells
+    g, layout, visit = problem.graph, problem.layout, problem.visit
+    cells, true_cells, walk = visit.cells, visit.true_cells, visit.walk
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
+    total = 0.0
     for r in range(rows.shape[0]):
         i = rows[r]
-        true_score = _begin(r, i, block, problem, state)
-        # any cell may be picked where the example teaches nothing
-        _silence(i, g.factor, problem.taught, marginals, problem.box[i])
-        norm = _curvature(r, block, state)
+        change, dual_row = block.change[r], state.dual_coef[i]
+        expand(layout, dual_row, marginals)
+        if problem.max_steps == ADD_UP:
+            total = _add_loss_of(i, marginals, problem, total)
+            continue
+        _update_scores(r, block, state)
+        expand(layout, block.scores[r], scores)
+        if state.squared_norms.shape[0] > 0:
+            expand(layout, block.before[r], masked)
+            state.squared_norms[i] = _inner_product(scores, masked)
+        true_score = augment_with_loss(i, scores, problem, true_cells)
+        _load_marginals(i, problem, dual_row, true_cells, marginals)
+        _fill_untaught(i, problem, marginals)
+        norm = state.scale * (block.gram[r, r] + state.constant * state.constant)
         cells[SHIFT, :] = 0.0
-        first_top, first_rise, block.moved[r] = 0.0, 0.0, False
+        first_top, first_rise, moved = 0.0, 0.0, False
         for step in range(max(problem.max_steps, 1)):
             top, rise = 0.0, 0.0
             for side in range(2):  # GAINING and LOSING; one call compiles faster
-                best = forest_max_sum(
-                    cells[MASKED * side], g, visit.walk, visit.labels[side]
-                )
+                walk_up(cells[MASKED * side], g, walk)
+                best = walk_back(g, walk, visit.labels[side])
                 rise += best
                 if side == 0:
                     top = best
-                    for c in range(scores.shape[0]):
-                        masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
+                    _find_worst(scores, marginals, masked)
             if step == 0:
                 first_top, first_rise = top, rise
             enough = max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top)))
-            if rise <= enough or problem.max_steps == 0:
+            if rise <= enough or problem.max_steps == LOOK:
                 break
             _find_regions(g, problem.box[i], visit)
             _make_moves(_find_moves(i, problem, visit), norm, visit)
-            block.moved[r] = True
-        state.hinge[i] = max(first_top - true_score, 0.0)
-        _finish(r, i, block, problem, state)
+            moved = True
+        state.hinge[i], block.moved[r] = max(first_top - true_score, 0.0), moved
+        if moved:
+            _weigh(i, problem, cells[SHIFT])
+            contract(layout, cells[SHIFT], change)
+            _store(change, dual_row, state)
+        else:
+            change[:] = 0.0
+    block.before[0, 0] = total
 
 
 def visit_on_cycles(rows, block, problem, state, mixtures):
@@ -385,14 +404,32 @@ def visit_on_cycles(rows, block, problem, state, mixtures):
 
     The best score that a search found stands in for the best score of all.
     """
+    layout, cells = problem.layout, problem.visit.cells
+    true_cells, scores = problem.visit.true_cells, cells[SCORES]
+    total = 0.0
     for r in range(rows.shape[0]):
         i = rows[r]
-        true_score = _begin(r, i, block, problem, state)
-        norm = _curvature(r, block, state)
+        change, dual_row = block.change[r], state.dual_coef[i]
+        if problem.max_steps == ADD_UP:
+            expand(layout, dual_row, cells[MARGINALS])
+            total = _add_loss_of(i, cells[MARGINALS], problem, total)
+            continue
+        _update_scores(r, block, state)
+        expand(layout, block.scores[r], scores)
+        if state.squared_norms.shape[0] > 0:
+            expand(layout, block.before[r], cells[MARGINALS])
+            state.squared_norms[i] = _inner_product(scores, cells[MARGINALS])
+        true_score = augment_with_loss(i, scores, problem, true_cells)
+        norm = state.scale * (block.gram[r, r] + state.constant * state.constant)
         top, moved = listed_steps(i, norm, problem, mixtures)
-        block.moved[r] = moved
-        state.hinge[i] = max(top - true_score, 0.0)
-        _finish(r, i, block, problem, state)
+        state.hinge[i], block.moved[r] = max(top - true_score, 0.0), moved
+        if moved:
+            _weigh(i, problem, cells[SHIFT])
+            contract(layout, cells[SHIFT], change)
+            _store(change, dual_row, state)
+        else:
+            change[:] = 0.0
+    block.before[0, 0] = total
 
 
 def visitor(rows, block, problem, state, mixtures):
@@ -408,4 +445,4 @@ def visitor(rows, block, problem, state, mixtures):
     return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 517f89144e8d0ae0
