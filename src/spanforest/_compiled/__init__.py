@@ -61,4 +61,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

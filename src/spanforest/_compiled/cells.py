@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -15,4 +15,4 @@ def augment_rows(scores, rows, problem, true_scores):
         true_scores[r] = augment_with_loss(rows[r], scores[r], problem, true_cells)
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

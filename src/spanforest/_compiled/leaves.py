@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -51,7 +51,7 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
 @compiled
 def _kernel_pass(order, block, kernel, problem, state, call):
     """Do the work of `kernel_pass`."""
-    mixtures, visit = call
+    lists, visit = call
     data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
     gram, before, change = block.gram, block.before, block.change
     block_size = block.moved.shape[0]
@@ -64,7 +64,7 @@ def _kernel_pass(order, block, kernel, problem, state, call):
                 before[r, d] = weights[d, i]
             for p in range(r + 1):
                 gram[r, p] = data[i, rows[p]]
-        visit(rows, block, problem, state, mixtures)
+        visit(rows, block, problem, state, lists)
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(weights.shape[0]):
@@ -83,7 +83,7 @@ def dense_pass(order, block_size, features, problem, state, mixtures):
 @compiled
 def _dense_pass(order, block, features, picked, problem, state, call):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
-    mixtures, visit = call
+    lists, visit = call
     X, weights, rounded = features.data, features.weights, features.rounded
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
@@ -93,7 +93,7 @@ def _dense_pass(order, block, features, picked, problem, state, call):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
         row_products(X, rows, picked[: rows.shape[0]], block.gram)
-        visit(rows, block, problem, state, mixtures)
+        visit(rows, block, problem, state, lists)
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
@@ -119,7 +119,7 @@ def sparse_pass(order, features, weights, problem, state, mixtures):
 @compiled
 def _sparse_pass(order, block, rows, problem, state, call):
     """Do the work of `sparse_pass`; `changed` has room for numbers of coordinates."""
-    mixtures, visit = call
+    lists, visit = call
     features, weights, changed = rows
     data, indices, indptr = features.data, features.indices, features.indptr
     n_coordinates = weights.shape[1]
@@ -135,7 +135,7 @@ def _sparse_pass(order, block, rows, problem, state, call):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         block.gram[0, 0] = norm
-        visit(order[place : place + 1], block, problem, state, mixtures)
+        visit(order[place : place + 1], block, problem, state, lists)
         if not block.moved[0]:
             continue
         n_changed = 0
@@ -179,8 +179,8 @@ def _look(rows, block, problem, state, mixtures):
 @compiled
 def _call(rows, block, problem, state, call):
     """Do the work of `_look`."""
-    mixtures, visit = call
-    visit(rows, block, problem, state, mixtures)
+    lists, visit = call
+    visit(rows, block, problem, state, lists)
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -155,4 +155,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0

@@ -18,7 +18,7 @@ from spanforest._compiled.cells import (
 from spanforest._compiled.coordinates import contract, expand
 from spanforest._compiled.decorators import merged, through_pointer
 from spanforest._compiled.forests import Walk, walk_back, walk_buffers, walk_up
-from spanforest._compiled.labellings import NO_MIXTURES, listed_steps
+from spanforest._compiled.labellings import listed_steps, searcher
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
@@ -333,7 +333,7 @@ def _find_worst(scores, marginals, masked):
         masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
 
 
-def visit_on_forest(rows, block, problem, state, mixtures):
+def visit_on_forest(rows, block, problem, state, lists):
     """Visit the examples of a block, `rows`, one after the other, on a forest.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
@@ -399,11 +399,13 @@ def visit_on_forest(rows, block, problem, state, mixtures):
     block.before[0, 0] = total
 
 
-def visit_on_cycles(rows, block, problem, state, mixtures):
+def visit_on_cycles(rows, block, problem, state, lists):
     """Visit the examples of a block as `visit_on_forest` does, on any graph.
 
-    The best score that a search found stands in for the best score of all.
+    The best score that a search found stands in for the best score of all. `lists` are
+    the `Mixtures` and the search.
     """
+    mixtures, search = lists
     layout, cells = problem.layout, problem.visit.cells
     true_cells, scores = problem.visit.true_cells, cells[SCORES]
     total = 0.0
@@ -421,7 +423,7 @@ def visit_on_cycles(rows, block, problem, state, mixtures):
             state.squared_norms[i] = _inner_product(scores, cells[MARGINALS])
         true_score = augment_with_loss(i, scores, problem, true_cells)
         norm = state.scale * (block.gram[r, r] + state.constant * state.constant)
-        top, moved = listed_steps(i, norm, problem, mixtures)
+        top, moved = listed_steps(i, norm, problem, mixtures, search)
         state.hinge[i], block.moved[r] = max(top - true_score, 0.0), moved
         if moved:
             _weigh(i, problem, cells[SHIFT])
@@ -433,16 +435,17 @@ def visit_on_cycles(rows, block, problem, state, mixtures):
 
 
 def visitor(rows, block, problem, state, mixtures):
-    """Return lists of labellings, and the function that visits blocks with them.
+    """Return the last argument of visits, and the function that visits blocks.
 
     Compiled code calls it through a pointer. So passes over data of other kinds compile
-    only themselves. For the same reason a forest has lists too, empty ones.
+    only themselves.
     """
-    function = visit_on_cycles
-    if mixtures is None:
-        function, mixtures = visit_on_forest, NO_MIXTURES
-    arguments = rows, block, problem, state, mixtures
-    return mixtures, through_pointer(function, arguments)
+    function, lists = visit_on_forest, ()
+    if mixtures is not None:
+        search = searcher(problem.graph, problem.visit, mixtures)
+        function, lists = visit_on_cycles, (mixtures, search)
+    arguments = rows, block, problem, state, lists
+    return lists, through_pointer(function, arguments)
 
 
-# stamp: 517f89144e8d0ae0
+# stamp: ccca95030f68aeb0
