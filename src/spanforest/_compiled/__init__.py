@@ -55,10 +55,11 @@ from spanforest._compiled.records import (
     State,
     StoppingRule,
     Subproblem,
+    Targets,
     read_only,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

@@ -77,4 +77,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

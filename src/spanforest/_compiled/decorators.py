@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

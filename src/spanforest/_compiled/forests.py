@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

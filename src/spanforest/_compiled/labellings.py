@@ -91,13 +91,14 @@ def _load_list(i, top, scores, problem, mixtures):
     """
     g, start, n = problem.graph, mixtures.start[i], mixtures.length[i]
     labels, mass, score = mixtures.labels, mixtures.mass, mixtures.score
-    rest, best = problem.box[i], -np.inf
+    box = problem.targets.box[i]
+    rest, best = box, -np.inf
     for p in range(n):
         score[p] = labelling_score(scores, g, labels[start + p])
         best = max(best, score[p])
         if p > 0:
             rest -= mass[start + p]
-    mass[start] = rest if rest > EMPTY * problem.box[i] else 0.0
+    mass[start] = rest if rest > EMPTY * box else 0.0
     if exceeds(top, best, TRAINING_TIE):
         for j in range(labels.shape[1]):
             labels[start + n, j] = problem.visit.labels[0, j]
@@ -107,13 +108,12 @@ def _load_list(i, top, scores, problem, mixtures):
 
 
 @merged
-def _find_moves(i, losing, gaining, problem, moves):
+def _find_moves(i, losing, gaining, factors, targets, moves):
     """List the factors in which two labellings differ; return how many.
 
     Also return their number weighted as their bends. `region` is the factor.
     """
-    factors, taught = problem.graph.factor, problem.taught
-    weights = problem.factor_weight
+    taught, weights = targets.taught, targets.factor_weight
     n_moves, size = 0, 0.0
     for f in range(factors.shape[0]):
         source, target = (
@@ -198,7 +198,9 @@ def listed_steps(i, norm, problem, mixtures, search):
             first_top = score[high]
         if rise <= NEGLIGIBLE * (1.0 + abs(first_top)):
             break
-        n_moves, size = _find_moves(i, labels[low], labels[high], problem, visit.move)
+        n_moves, size = _find_moves(
+            i, labels[low], labels[high], g.factor, problem.targets, visit.move
+        )
         bend, room = 2.0 * norm * size, mass[low]
         length = room if rise >= room * bend else rise / bend
         mass[low] -= length  # exactly 0 if all of it moves
@@ -209,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

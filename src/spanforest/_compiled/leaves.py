@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

@@ -299,4 +299,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

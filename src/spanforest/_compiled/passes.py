@@ -183,4 +183,4 @@ def _call(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

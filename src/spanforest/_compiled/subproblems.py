@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323

@@ -88,19 +88,19 @@ def visit_buffers(g):
 
 
 @merged
-def _update_scores(r, block, state):
+def _update_scores(r, block, constant, intercept):
     """Turn scores of the weights before the block into those at the r-th visit."""
-    scores, intercept = block.scores[r], state.intercept
+    scores, gram, change, moved = block.scores[r], block.gram, block.change, block.moved
     for d in range(intercept.shape[0]):
-        scores[d] += state.constant * intercept[d]
+        scores[d] += constant * intercept[d]
     for p in range(r):
-        if block.moved[p]:
+        if moved[p]:
             for d in range(intercept.shape[0]):
-                scores[d] += block.gram[r, p] * block.change[p, d]
+                scores[d] += gram[r, p] * change[p, d]
 
 
 @merged
-def augment_with_loss(i, scores, problem, true_cells):
+def augment_with_loss(i, scores, factors, targets, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
     First add the loss of a cell that is wrong at both ends, then subtract where an end
@@ -108,8 +108,8 @@ def augment_with_loss(i, scores, problem, true_cells):
     it were absent. There `true_cells` gets an arbitrary cell. Score and loss of the
     other factors are multiplied by how often they count.
     """
-    factors, loss, labels = problem.graph.factor, problem.loss, problem.Y[i]
-    taught, weights = problem.taught, problem.factor_weight
+    loss, labels, taught = targets.loss, targets.Y[i], targets.taught
+    weights = targets.factor_weight
     true_score = 0.0
     for f in range(factors.shape[0]):
         factor, part = factors[f], loss[f]
@@ -140,13 +140,13 @@ def augment_with_loss(i, scores, problem, true_cells):
 
 
 @merged
-def _load_marginals(i, problem, dual_row, true_cells, marginals):
+def _load_marginals(i, factors, targets, dual_row, true_cells, marginals):
     """Turn A into mu = C U(y) - A, and clear the rounding errors of zeros.
 
     `marginals` holds the cells of A. C is multiplied by the weight of the example. A is
     divided by those of the factors.
     """
-    weights, factors, box = problem.factor_weight, problem.graph.factor, problem.box[i]
+    weights, box = targets.factor_weight, targets.box[i]
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
     largest = 0.0
@@ -166,12 +166,12 @@ def _load_marginals(i, problem, dual_row, true_cells, marginals):
 
 
 @merged
-def _fill_untaught(i, problem, marginals):
+def _fill_untaught(i, factors, targets, marginals):
     """Make the marginals positive in factors that example i does not teach.
 
     So any of their cells may be picked.
     """
-    factors, taught, box = problem.graph.factor, problem.taught, problem.box[i]
+    taught, box = targets.taught, targets.box[i]
     for f in range(taught.shape[1]):
         if not taught[i, f]:
             factor = factors[f]
@@ -189,14 +189,14 @@ def _inner_product(some, others):
 
 
 @merged
-def _add_loss_of(i, A, problem, total):
+def _add_loss_of(i, A, factors, targets, total):
     """Return total - <loss_i, A_i>, from the cells of A.
 
     The loss of the true cells is zero, so this adds <loss_i, mu_i>, also where factors
     have weights. The cells of a factor of A sum to zero. So only the cells in which a
     label is right count: there the loss is below its worst.
     """
-    factors, loss, labels = problem.graph.factor, problem.loss, problem.Y[i]
+    loss, labels = targets.loss, targets.Y[i]
     for f in range(factors.shape[0]):
         factor, part = factors[f], loss[f]
         true = picked_cell(factor, labels)
@@ -212,9 +212,8 @@ def _add_loss_of(i, A, problem, total):
 
 
 @merged
-def _weigh(i, problem, shift):
+def _weigh(i, factors, weights, shift):
     """Multiply a change of marginals by how often each factor counts."""
-    factors, weights = problem.graph.factor, problem.factor_weight
     for f in range(weights.shape[1]):
         factor = factors[f]
         for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
@@ -222,7 +221,7 @@ def _weigh(i, problem, shift):
 
 
 @merged
-def _store(change, dual_row, state):
+def _store(change, dual_row, intercept, scale, constant):
     """Subtract a change of marginals from dual_row, and update the intercept.
 
     `change` holds the coordinates of the change. It becomes what is to be added to the
@@ -231,29 +230,27 @@ def _store(change, dual_row, state):
     the rounding error would count as mass, and a step can move no more mass than there
     is.
     """
-    intercept = state.intercept
     for d in range(change.shape[0]):
         before = dual_row[d]
         after = before - change[d]
         if abs(after) < EMPTY * abs(before):
             after = 0.0
         dual_row[d] = after
-        change[d] = state.scale * (after - before)
-        intercept[d] += state.constant * change[d]
+        change[d] = scale * (after - before)
+        intercept[d] += constant * change[d]
 
 
 # --- steps ---------------------------------------------------------------------------
 
 
 @merged
-def _find_regions(g, box, visit):
+def _find_regions(g, box, labels, regions):
     """Find the regions in which the gaining and the losing labelling differ.
 
     Their sums are cleared. The labellings agree about a label that the example lacks:
     its values tie.
     """
-    gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
-    regions = visit.region
+    gaining, losing = labels[GAINING], labels[LOSING]
     roots, branches = g.root, g.branch
     for s in range(roots.shape[0]):
         j = roots[s]
@@ -273,13 +270,12 @@ def _find_regions(g, box, visit):
 
 
 @merged
-def _find_moves(i, problem, visit):
+def _find_moves(i, factors, targets, visit):
     """List the moves from the losing to the gaining labelling; return how many.
 
     Also add up the rise and the size of each region, and find its room.
     """
-    factors, taught = problem.graph.factor, problem.taught
-    weights = problem.factor_weight
+    taught, weights = targets.taught, targets.factor_weight
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
     gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
     regions, moves = visit.region, visit.move
@@ -350,33 +346,35 @@ def visit_on_forest(rows, block, problem, state, lists):
     region moves on its own, on cells of its own: it gets the step length that is best
     for it, and a cell with little mass holds up its own region only.
     """
-    g, layout, visit = problem.graph, problem.layout, problem.visit
-    cells, true_cells, walk = visit.cells, visit.true_cells, visit.walk
+    g, layout, targets, visit, max_steps = problem
+    factors, walk, cells, true_cells = g.factor, visit.walk, visit.cells, visit.true_cells
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
+    labels, regions, shift = visit.labels, visit.region, cells[SHIFT]
+    dual_coef, intercept, hinge, scale, constant, squared_norms = state
     total = 0.0
     for r in range(rows.shape[0]):
         i = rows[r]
-        change, dual_row = block.change[r], state.dual_coef[i]
+        dual_row = dual_coef[i]
         expand(layout, dual_row, marginals)
-        if problem.max_steps == ADD_UP:
-            total = _add_loss_of(i, marginals, problem, total)
+        if max_steps == ADD_UP:
+            total = _add_loss_of(i, marginals, factors, targets, total)
             continue
-        _update_scores(r, block, state)
+        _update_scores(r, block, constant, intercept)
         expand(layout, block.scores[r], scores)
-        if state.squared_norms.shape[0] > 0:
+        if squared_norms.shape[0] > 0:
             expand(layout, block.before[r], masked)
-            state.squared_norms[i] = _inner_product(scores, masked)
-        true_score = augment_with_loss(i, scores, problem, true_cells)
-        _load_marginals(i, problem, dual_row, true_cells, marginals)
-        _fill_untaught(i, problem, marginals)
-        norm = state.scale * (block.gram[r, r] + state.constant * state.constant)
-        cells[SHIFT, :] = 0.0
+            squared_norms[i] = _inner_product(scores, masked)
+        true_score = augment_with_loss(i, scores, factors, targets, true_cells)
+        _load_marginals(i, factors, targets, dual_row, true_cells, marginals)
+        _fill_untaught(i, factors, targets, marginals)
+        norm = scale * (block.gram[r, r] + constant * constant)
+        shift[:] = 0.0
         first_top, first_rise, moved = 0.0, 0.0, False
-        for step in range(max(problem.max_steps, 1)):
+        for step in range(max(max_steps, 1)):
             top, rise = 0.0, 0.0
             for side in range(2):  # GAINING and LOSING; one call compiles faster
                 walk_up(cells[MASKED * side], g, walk)
-                best = walk_back(g, walk, visit.labels[side])
+                best = walk_back(g, walk, labels[side])
                 rise += best
                 if side == 0:
                     top = best
@@ -384,18 +382,19 @@ def visit_on_forest(rows, block, problem, state, lists):
             if step == 0:
                 first_top, first_rise = top, rise
             enough = max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top)))
-            if rise <= enough or problem.max_steps == LOOK:
+            if rise <= enough or max_steps == LOOK:
                 break
-            _find_regions(g, problem.box[i], visit)
-            _make_moves(_find_moves(i, problem, visit), norm, visit)
+            _find_regions(g, targets.box[i], labels, regions)
+            n_moves = _find_moves(i, factors, targets, visit)
+            _make_moves(n_moves, norm, visit)
             moved = True
-        state.hinge[i], block.moved[r] = max(first_top - true_score, 0.0), moved
+        hinge[i], block.moved[r] = max(first_top - true_score, 0.0), moved
+        change = block.change[r]
+        change[:] = 0.0
         if moved:
-            _weigh(i, problem, cells[SHIFT])
-            contract(layout, cells[SHIFT], change)
-            _store(change, dual_row, state)
-        else:
-            change[:] = 0.0
+            _weigh(i, factors, targets.factor_weight, shift)
+            contract(layout, shift, change)
+            _store(change, dual_row, intercept, scale, constant)
     block.before[0, 0] = total
 
 
@@ -406,31 +405,33 @@ def visit_on_cycles(rows, block, problem, state, lists):
     the `Mixtures` and the search.
     """
     mixtures, search = lists
-    layout, cells = problem.layout, problem.visit.cells
-    true_cells, scores = problem.visit.true_cells, cells[SCORES]
+    g, layout, targets, visit, max_steps = problem
+    factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
+    scores, marginals, shift = cells[SCORES], cells[MARGINALS], cells[SHIFT]
+    dual_coef, intercept, hinge, scale, constant, squared_norms = state
     total = 0.0
     for r in range(rows.shape[0]):
         i = rows[r]
-        change, dual_row = block.change[r], state.dual_coef[i]
-        if problem.max_steps == ADD_UP:
-            expand(layout, dual_row, cells[MARGINALS])
-            total = _add_loss_of(i, cells[MARGINALS], problem, total)
+        dual_row = dual_coef[i]
+        if max_steps == ADD_UP:
+            expand(layout, dual_row, marginals)
+            total = _add_loss_of(i, marginals, factors, targets, total)
             continue
-        _update_scores(r, block, state)
+        _update_scores(r, block, constant, intercept)
         expand(layout, block.scores[r], scores)
-        if state.squared_norms.shape[0] > 0:
-            expand(layout, block.before[r], cells[MARGINALS])
-            state.squared_norms[i] = _inner_product(scores, cells[MARGINALS])
-        true_score = augment_with_loss(i, scores, problem, true_cells)
-        norm = state.scale * (block.gram[r, r] + state.constant * state.constant)
+        if squared_norms.shape[0] > 0:
+            expand(layout, block.before[r], marginals)
+            squared_norms[i] = _inner_product(scores, marginals)
+        true_score = augment_with_loss(i, scores, factors, targets, true_cells)
+        norm = scale * (block.gram[r, r] + constant * constant)
         top, moved = listed_steps(i, norm, problem, mixtures, search)
-        state.hinge[i], block.moved[r] = max(top - true_score, 0.0), moved
+        hinge[i], block.moved[r] = max(top - true_score, 0.0), moved
+        change = block.change[r]
+        change[:] = 0.0
         if moved:
-            _weigh(i, problem, cells[SHIFT])
-            contract(layout, cells[SHIFT], change)
-            _store(change, dual_row, state)
-        else:
-            change[:] = 0.0
+            _weigh(i, factors, targets.factor_weight, shift)
+            contract(layout, shift, change)
+            _store(change, dual_row, intercept, scale, constant)
     block.before[0, 0] = total
 
 
@@ -448,4 +449,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(function, arguments)
 
 
-# stamp: ccca95030f68aeb0
+# stamp: 11fabf3c8a9a8323
