@@ -62,4 +62,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

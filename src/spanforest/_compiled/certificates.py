@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -169,4 +169,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

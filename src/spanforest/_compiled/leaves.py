@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -30,6 +30,7 @@ class Messages(NamedTuple):
     sent: np.ndarray  # one entry per edge, end and value of that end
     labels: np.ndarray  # (n_labels,) the labelling of the last sweep
     belief: np.ndarray  # (largest number of values,) of one label
+    worth: np.ndarray  # the same: scores of the values that it may choose
     chosen: np.ndarray  # (n_labels,) whether a label of the labelling has its value
     tie: float  # relative; closer scores of labellings tie
 
@@ -45,6 +46,7 @@ def message_buffers(g, tie):
         sent=np.zeros(n_entries),
         labels=np.zeros(n_labels, dtype=np.int64),
         belief=np.empty(g.label["n_values"].max()),
+        worth=np.empty(g.label["n_values"].max()),
         chosen=np.zeros(n_labels, dtype=np.bool_),
         tie=tie,
     )
@@ -57,40 +59,30 @@ def _inbox(factor, j):
 
 
 @merged
-def _collect(scores, g, j, messages):
-    """Fill belief[a] with the unary score of j = a plus all messages into j."""
-    label, belief, sent = g.label[j], messages.belief, messages.sent
-    unary, n_values = label["unary"], label["n_values"]
-    for a in range(n_values):
-        belief[a] = scores[unary + a] if unary >= 0 else 0.0
-    for s in range(label["incident_start"], label["incident_stop"]):
-        inbox = _inbox(g.factor[g.incident[s]], j)
-        for a in range(n_values):
-            belief[a] += sent[inbox + a]
-
-
-@merged
 def _choose(scores, g, j, messages, labels):
-    """Choose label j: chosen neighbours count by their value, others by message.
+    """Fill `belief` with the unary scores of label j plus all messages; choose label j.
 
-    The scores of its values are left in `belief`.
+    For the choice, neighbours that are chosen count by their value instead of their
+    message; these sums are left in `worth`.
     """
-    label, belief, sent = g.label[j], messages.belief, messages.sent
+    label, belief, worth = g.label[j], messages.belief, messages.worth
     unary, n_values = label["unary"], label["n_values"]
     for a in range(n_values):
         belief[a] = scores[unary + a] if unary >= 0 else 0.0
+        worth[a] = belief[a]
     for s in range(label["incident_start"], label["incident_stop"]):
         edge = g.factor[g.incident[s]]
-        other = other_end(edge, j)
-        inbox, is_chosen = _inbox(edge, j), messages.chosen[other]
+        other, inbox = other_end(edge, j), _inbox(edge, j)
+        is_chosen = messages.chosen[other]
         for a in range(n_values):
+            message = messages.sent[inbox + a]
+            belief[a] += message
             if is_chosen:
-                belief[a] += scores[edge_cell(edge, j, a, labels[other])]
-            else:
-                belief[a] += sent[inbox + a]
+                message = scores[edge_cell(edge, j, a, labels[other])]
+            worth[a] += message
     choice = 0
     for a in range(1, n_values):
-        if exceeds(belief[a], belief[choice], messages.tie):
+        if exceeds(worth[a], worth[choice], messages.tie):
             choice = a
     labels[j] = choice
     messages.chosen[j] = True
@@ -136,7 +128,7 @@ def reweighted_sweep(scores, g, direction, messages, drops):
     `messages.labels` change where that raises the score. Returns how many did.
     """
     n_labels = g.label.shape[0]
-    belief, labels = messages.belief, messages.labels
+    belief, worth, labels = messages.belief, messages.worth, messages.labels
     messages.chosen[:] = direction == CLIMB
     bound = 0.0
     for s in range(n_labels):
@@ -144,12 +136,11 @@ def reweighted_sweep(scores, g, direction, messages, drops):
         label, before = g.label[j], labels[j]
         _choose(scores, g, j, messages, labels)
         if direction == CLIMB:
-            if exceeds(belief[labels[j]], belief[before], messages.tie):
+            if exceeds(worth[labels[j]], worth[before], messages.tie):
                 bound += 1.0
             else:
                 labels[j] = before
             continue
-        _collect(scores, g, j, messages)
         top, n_ahead = -np.inf, 0
         for a in range(label["n_values"]):
             top = max(top, belief[a])
@@ -283,20 +274,22 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
     for i in range(scores.shape[0]):
         sent[:] = 0.0
         change[i] = 0.0
-        for _ in range(schedule.n_sweeps):
-            for j in range(g.label.shape[0]):
+        for sweep in range(schedule.n_sweeps + 1):
+            is_last = sweep == schedule.n_sweeps  # it sends nothing
+            messages.chosen[:] = False
+            for j in g.order:  # on a tree only descendants are not chosen
+                _choose(scores[i], g, j, messages, labels[i])
                 label = g.label[j]
-                _collect(scores[i], g, j, messages)
-                for s in range(label["incident_start"], label["incident_stop"]):
-                    _send(scores[i], g, g.incident[s], j, messages, fresh)
+                if not is_last:
+                    for s in range(label["incident_start"], label["incident_stop"]):
+                        _send(scores[i], g, g.incident[s], j, messages, fresh)
+            if is_last:
+                break
             change[i] = 0.0
             for s in range(sent.shape[0]):
                 step = (1.0 - schedule.damping) * (fresh[s] - sent[s])
                 change[i] = max(change[i], abs(step))
                 sent[s] += step
-        messages.chosen[:] = False
-        for j in g.order:  # breadth first: on a tree only descendants are not chosen
-            _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

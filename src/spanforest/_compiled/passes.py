@@ -183,4 +183,4 @@ def _call(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

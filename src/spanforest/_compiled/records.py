@@ -170,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25

@@ -15,8 +15,8 @@ from spanforest._compiled.cells import (
     TRAINING_TIE,
     picked_cell,
 )
-from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import merged, through_pointer
+from spanforest._compiled.coordinates import contract, expand_rows
+from spanforest._compiled.decorators import internal, merged, through_pointer
 from spanforest._compiled.forests import Walk, walk_back, walk_buffers, walk_up
 from spanforest._compiled.labellings import listed_steps, searcher
 
@@ -99,7 +99,7 @@ def _update_scores(r, block, constant, intercept):
                 scores[d] += gram[r, p] * change[p, d]
 
 
-@merged
+@internal
 def augment_with_loss(i, scores, factors, targets, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
@@ -355,14 +355,14 @@ def visit_on_forest(rows, block, problem, state, lists):
     for r in range(rows.shape[0]):
         i = rows[r]
         dual_row = dual_coef[i]
-        expand(layout, dual_row, marginals)
+        expand_rows(layout, dual_coef[i : i + 1], cells[MARGINALS : MARGINALS + 1])
         if max_steps == ADD_UP:
             total = _add_loss_of(i, marginals, factors, targets, total)
             continue
         _update_scores(r, block, constant, intercept)
-        expand(layout, block.scores[r], scores)
+        expand_rows(layout, block.scores[r : r + 1], cells[SCORES : SCORES + 1])
         if squared_norms.shape[0] > 0:
-            expand(layout, block.before[r], masked)
+            expand_rows(layout, block.before[r : r + 1], cells[MASKED : MASKED + 1])
             squared_norms[i] = _inner_product(scores, masked)
         true_score = augment_with_loss(i, scores, factors, targets, true_cells)
         _load_marginals(i, factors, targets, dual_row, true_cells, marginals)
@@ -414,14 +414,14 @@ def visit_on_cycles(rows, block, problem, state, lists):
         i = rows[r]
         dual_row = dual_coef[i]
         if max_steps == ADD_UP:
-            expand(layout, dual_row, marginals)
+            expand_rows(layout, dual_coef[i : i + 1], cells[MARGINALS : MARGINALS + 1])
             total = _add_loss_of(i, marginals, factors, targets, total)
             continue
         _update_scores(r, block, constant, intercept)
-        expand(layout, block.scores[r], scores)
+        expand_rows(layout, block.scores[r : r + 1], cells[SCORES : SCORES + 1])
         if squared_norms.shape[0] > 0:
-            expand(layout, block.before[r], marginals)
-            squared_norms[i] = _inner_product(scores, marginals)
+            expand_rows(layout, block.before[r : r + 1], cells[MASKED : MASKED + 1])
+            squared_norms[i] = _inner_product(scores, cells[MASKED])
         true_score = augment_with_loss(i, scores, factors, targets, true_cells)
         norm = scale * (block.gram[r, r] + constant * constant)
         top, moved = listed_steps(i, norm, problem, mixtures, search)
@@ -449,4 +449,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(function, arguments)
 
 
-# stamp: 11fabf3c8a9a8323
+# stamp: 84e34d488235cd25
