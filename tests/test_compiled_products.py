@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from strategies import seeds, trials
 
+from spanforest._compiled.decorators import summed
 from spanforest._compiled.products import add_products, room_for_products, row_products
 
 
@@ -20,7 +21,7 @@ def test_products_of_rows_are_those_of_numpy(dtype, n_rows, n_columns, n_terms, 
     rows = rng.permutation(12)[:n_rows]
     products = room_for_products(n_rows, n_columns)
 
-    row_products(data, rows, others, products)
+    summed(row_products)(data, rows, others, products)
 
     actual = products[:n_rows, :n_columns]
     size = np.abs(data[rows]) @ np.abs(others).T

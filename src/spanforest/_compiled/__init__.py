@@ -43,7 +43,7 @@ from spanforest._compiled.passes import (
     loss_term,
     sparse_pass,
 )
-from spanforest._compiled.products import room_for_products, row_products, worst_pairs
+from spanforest._compiled.products import room_for_products, worst_pairs
 from spanforest._compiled.records import (
     LOSS_FIELDS,
     DecisionTrees,
@@ -62,4 +62,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4

@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4

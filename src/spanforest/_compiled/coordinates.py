@@ -73,4 +73,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4

@@ -62,21 +62,23 @@ _pointers: dict[Any, Any] = {}
 _one_at_a_time = threading.Lock()
 
 
-def through_pointer(function, arguments):
+def through_pointer(function, arguments, kind=None, *, fastmath=False):
     """Return a routine that other routines take as an argument, and then call.
 
-    It is compiled once, for the types of these arguments. Routines that call it do not
-    compile it again. It returns nothing. An error inside of it, such as an index out of
-    bounds, reaches `sys.unraisablehook` and not the caller; pytest reports it.
+    It is compiled once for each `kind` of arguments: looking up the types themselves
+    would take milliseconds. Routines that call it do not compile it again. It returns
+    nothing. An error inside of it, such as an index out of bounds, reaches
+    `sys.unraisablehook` and not the caller; pytest reports it.
     """
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    if function not in _pointers:
-        signature = types.void(*map(typeof, arguments))
+    if (function, kind) not in _pointers:
         with _one_at_a_time, clock_stopped():
-            if function not in _pointers:
-                _pointers[function] = cfunc(signature, **OPTIONS)(function)
-    return _pointers[function]
+            if (function, kind) not in _pointers:
+                signature = types.void(*map(typeof, arguments))
+                compile_it = cfunc(signature, **OPTIONS, fastmath=fastmath)
+                _pointers[function, kind] = compile_it(function)
+    return _pointers[function, kind]
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.decorators import compiled
-from spanforest._compiled.products import add_products, room_for_products, row_products
+from spanforest._compiled.products import add_products, room_for_products, row_multiplier
 from spanforest._compiled.visits import ADD_UP, LOOK, visitor
 
 
@@ -45,19 +45,20 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
     block = block_buffers(block_size, len(kernel.weights))
     state = state._replace(squared_norms=squared_norms)
     call = visitor(order, block, problem, state, mixtures)
-    _kernel_pass(order, block, kernel, problem, state, call)
+    multiply = row_multiplier(order, kernel, block.scores)
+    _kernel_pass(order, block, kernel, problem, state, (*call, multiply))
 
 
 @compiled
 def _kernel_pass(order, block, kernel, problem, state, call):
     """Do the work of `kernel_pass`."""
-    lists, visit = call
+    lists, visit, multiply = call
     data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
     gram, before, change = block.gram, block.before, block.change
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        row_products(data, rows, rounded, block.scores)
+        multiply(data, rows, rounded, block.scores)
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(weights.shape[0]):
@@ -77,22 +78,24 @@ def dense_pass(order, block_size, features, problem, state, mixtures):
     block = block_buffers(block_size, len(features.weights))
     picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
     call = visitor(order, block, problem, state, mixtures)
-    _dense_pass(order, block, features, picked, problem, state, call)
+    multiply = row_multiplier(order, features, block.scores)
+    features = *features, picked
+    _dense_pass(order, block, features, problem, state, (*call, multiply))
 
 
 @compiled
-def _dense_pass(order, block, features, picked, problem, state, call):
+def _dense_pass(order, block, features, problem, state, call):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
-    lists, visit = call
-    X, weights, rounded = features.data, features.weights, features.rounded
+    lists, visit, multiply = call
+    X, weights, rounded, picked = features
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        row_products(X, rows, rounded, block.scores)
+        multiply(X, rows, rounded, block.scores)
         for r in range(rows.shape[0]):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
-        row_products(X, rows, picked[: rows.shape[0]], block.gram)
+        multiply(X, rows, picked[: rows.shape[0]], block.gram)
         visit(rows, block, problem, state, lists)
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
@@ -183,4 +186,4 @@ def _call(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4

@@ -170,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4

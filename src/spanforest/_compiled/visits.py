@@ -449,4 +449,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(function, arguments)
 
 
-# stamp: 84e34d488235cd25
+# stamp: b97160b32b4714b4
