@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597

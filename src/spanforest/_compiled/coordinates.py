@@ -73,4 +73,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597

@@ -7,11 +7,16 @@ habits keep the time short:
 * Routines create no arrays. Python functions beside them create the buffers.
 * A long routine with several callers is called through a pointer (`through_pointer`).
   LLVM optimises it once.
-* A routine that is `merged` into another is short: Numba copies it block by block, and
-  with each block all of its variables.
+* A routine that is `merged` into another is short, and has no routines merged into
+  itself: Numba copies it block by block, and with each block all of its variables.
+* The time grows with the number of operations: an addition takes 1.5 ms, reading or
+  writing an array 3, a loop 10, a routine of its own 40. So one loop over factors does
+  all that is to be done with a factor.
 * Loops copy arrays, add them up and search them. ``a[:] = b`` and ``a.max()`` also
   compile Numba's error messages, which takes seconds. ``a[:] = 0.0`` does not.
-* Records of arrays are small: each array is seven arguments of each call.
+* Records of arrays are small: each array is seven arguments of each call. A routine
+  reads its records into local names first, and gives the routines that are merged into
+  it the arrays that they need.
 * A routine that Python does not call is `internal`, `merged` or `inlined`.
 """
 
@@ -81,4 +86,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597

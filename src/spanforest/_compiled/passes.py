@@ -186,4 +186,4 @@ def _call(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597

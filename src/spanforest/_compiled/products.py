@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597

@@ -170,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597

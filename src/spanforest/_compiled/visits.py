@@ -449,4 +449,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(function, arguments)
 
 
-# stamp: b97160b32b4714b4
+# stamp: 2fa915c23113c597
