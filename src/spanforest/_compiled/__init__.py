@@ -62,4 +62,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

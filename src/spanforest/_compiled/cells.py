@@ -60,4 +60,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

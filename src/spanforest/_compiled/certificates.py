@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

@@ -73,4 +73,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

@@ -86,4 +86,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

@@ -14,6 +14,8 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.products import add_products, room_for_products, row_multiplier
 from spanforest._compiled.visits import ADD_UP, LOOK, visitor
 
+LOOK_SIZE = 256  # examples whose margins are measured at once: a block has its square
+
 
 class Block(NamedTuple):
     """The buffers of the visits to a block of examples, one row for each."""
@@ -161,29 +163,31 @@ def hinge_rows(rows, scores, problem, state):
     The graph is a forest. `scores` are the coordinates of F without the constant
     feature. These are visits without steps.
     """
-    block = block_buffers(len(rows), len(state.intercept))
-    block.scores[: len(rows), : len(state.intercept)] = scores
-    _look(rows, block, problem._replace(max_steps=LOOK), state, None)
+    block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
+    problem = problem._replace(max_steps=LOOK)
+    call = visitor(rows, block, problem, state, None)
+    for start in range(0, len(rows), LOOK_SIZE):
+        some = rows[start : start + LOOK_SIZE]
+        own = scores[start : start + LOOK_SIZE]
+        block.scores[: len(some), : len(state.intercept)] = own
+        _look(some, block, problem, state, call)
 
 
 def loss_term(problem, state, mixtures):
     """Return sum_i <loss_i, mu_i>, the linear term of the dual objective."""
     rows = np.arange(len(state.dual_coef))
     block = block_buffers(1, len(state.intercept))
-    _look(rows, block, problem._replace(max_steps=ADD_UP), state, mixtures)
+    problem = problem._replace(max_steps=ADD_UP)
+    call = visitor(rows, block, problem, state, mixtures)
+    _look(rows, block, problem, state, call)
     return float(block.before[0, 0])
 
 
-def _look(rows, block, problem, state, mixtures):
-    """Call visits that make no steps."""
-    _call(rows, block, problem, state, visitor(rows, block, problem, state, mixtures))
-
-
 @compiled
-def _call(rows, block, problem, state, call):
-    """Do the work of `_look`."""
+def _look(rows, block, problem, state, call):
+    """Call visits that make no steps."""
     lists, visit = call
     visit(rows, block, problem, state, lists)
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

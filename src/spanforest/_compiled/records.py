@@ -170,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf

@@ -449,4 +449,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(function, arguments)
 
 
-# stamp: 2fa915c23113c597
+# stamp: bd775f1b21189adf
