@@ -29,13 +29,6 @@ def picked_cell(factor, labels):
     )
 
 
-@inlined
-def find_cells(factors, labels, cells):
-    """Write the cells that a labelling picks."""
-    for f in range(factors.shape[0]):
-        cells[f] = picked_cell(factors[f], labels)
-
-
 @compiled
 def labelling_score(scores, g, labels):
     """Return <scores, U(labels)>."""
@@ -60,4 +53,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

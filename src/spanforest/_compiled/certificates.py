@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

@@ -73,4 +73,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

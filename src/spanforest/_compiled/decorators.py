@@ -86,4 +86,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

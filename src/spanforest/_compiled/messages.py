@@ -18,7 +18,7 @@ from spanforest._compiled.decorators import compiled, inlined, internal, merged
 CLOSE = 1e-10  # relative; a bound this close to a score is about to meet it
 CERTIFYING_SWEEPS = 200  # of message passing, where an optimum is to be proven
 
-# Directions of `reweighted_sweep`. To climb is one of them because that compiles faster.
+# Directions of `reweighted_sweep`. CLIMB is one of them because that compiles faster.
 FORWARD = 0
 BACKWARD = 1
 CLIMB = 2
@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

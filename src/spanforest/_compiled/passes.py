@@ -11,7 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.decorators import compiled
-from spanforest._compiled.products import add_products, room_for_products, row_multiplier
+from spanforest._compiled.products import (
+    add_products,
+    room_for_products,
+    row_multiplier,
+)
 from spanforest._compiled.visits import ADD_UP, LOOK, visitor
 
 LOOK_SIZE = 256  # examples whose margins are measured at once: a block has its square
@@ -180,7 +184,7 @@ def loss_term(problem, state, mixtures):
     problem = problem._replace(max_steps=ADD_UP)
     call = visitor(rows, block, problem, state, mixtures)
     _look(rows, block, problem, state, call)
-    return float(block.before[0, 0])
+    return float(block.gram[0, 0])
 
 
 @compiled
@@ -190,4 +194,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

@@ -170,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909

@@ -52,7 +52,7 @@ MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
 
 # Values of `ProblemArrays.max_steps` that make no steps.
 LOOK = 0  # margin violations only
-ADD_UP = -1  # the loss term of the dual only: it becomes block.before[0, 0]
+ADD_UP = -1  # the loss term of the dual only: it becomes block.gram[0, 0]
 
 # Rows of `Visit.labels`.
 GAINING = 0
@@ -347,7 +347,12 @@ def visit_on_forest(rows, block, problem, state, lists):
     for it, and a cell with little mass holds up its own region only.
     """
     g, layout, targets, visit, max_steps = problem
-    factors, walk, cells, true_cells = g.factor, visit.walk, visit.cells, visit.true_cells
+    factors, walk, cells, true_cells = (
+        g.factor,
+        visit.walk,
+        visit.cells,
+        visit.true_cells,
+    )
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
     labels, regions, shift = visit.labels, visit.region, cells[SHIFT]
     dual_coef, intercept, hinge, scale, constant, squared_norms = state
@@ -395,7 +400,7 @@ def visit_on_forest(rows, block, problem, state, lists):
             _weigh(i, factors, targets.factor_weight, shift)
             contract(layout, shift, change)
             _store(change, dual_row, intercept, scale, constant)
-    block.before[0, 0] = total
+    block.gram[0, 0] = total
 
 
 def visit_on_cycles(rows, block, problem, state, lists):
@@ -432,7 +437,7 @@ def visit_on_cycles(rows, block, problem, state, lists):
             _weigh(i, factors, targets.factor_weight, shift)
             contract(layout, shift, change)
             _store(change, dual_row, intercept, scale, constant)
-    block.before[0, 0] = total
+    block.gram[0, 0] = total
 
 
 def visitor(rows, block, problem, state, mixtures):
@@ -449,4 +454,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(function, arguments)
 
 
-# stamp: bd775f1b21189adf
+# stamp: e4e6d61b35961909
