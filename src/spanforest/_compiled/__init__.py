@@ -62,4 +62,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

@@ -53,4 +53,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

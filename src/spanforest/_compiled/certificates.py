@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

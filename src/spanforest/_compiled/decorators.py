@@ -86,4 +86,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

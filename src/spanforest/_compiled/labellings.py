@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

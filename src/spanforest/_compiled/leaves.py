@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

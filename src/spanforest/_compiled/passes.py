@@ -194,4 +194,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

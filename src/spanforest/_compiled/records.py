@@ -170,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25

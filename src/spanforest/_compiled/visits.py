@@ -446,12 +446,11 @@ def visitor(rows, block, problem, state, mixtures):
     Compiled code calls it through a pointer. So passes over data of other kinds compile
     only themselves.
     """
-    function, lists = visit_on_forest, ()
-    if mixtures is not None:
-        search = searcher(problem.graph, problem.visit, mixtures)
-        function, lists = visit_on_cycles, (mixtures, search)
+    if mixtures is None:
+        return (), through_pointer(visit_on_forest, (rows, block, problem, state, ()))
+    lists = mixtures, searcher(problem.graph, problem.visit, mixtures)
     arguments = rows, block, problem, state, lists
-    return lists, through_pointer(function, arguments)
+    return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: e4e6d61b35961909
+# stamp: 77eb31f04be87b25
