@@ -202,7 +202,7 @@ class KernelRowsForm(KernelForm):
                 np.argsort(place[chunk]),
                 BLOCK_SIZE,
                 rows,
-                _part(problem, chunk),
+                problem._replace(targets=problem.targets.of(chunk)),
                 state,
                 None if mixtures is None else mixtures.of(chunk),
                 self._squared_norms[chunk],
@@ -229,7 +229,7 @@ class KernelRowsForm(KernelForm):
         turned[:, :n_after] = weights[:, chunk.start :]
         turned[:, n_after:] = weights[:, : chunk.start]
         own = np.ascontiguousarray(weights[:, chunk])
-        return _compiled.DenseRows(rows, own, turned)
+        return _compiled.DenseRows(_compiled.read_only(rows), own, turned)
 
 
 def _with_lengths(
@@ -254,13 +254,3 @@ def chunks_of(n_rows: int, n_columns: int, n_bytes: int | None = None) -> list[s
     size = max((n_bytes or CHUNK_BYTES) // (4 * n_columns), 1)
     starts = range(0, n_rows, size)
     return [slice(start, min(start + size, n_rows)) for start in starts]
-
-
-def _part(problem: _compiled.ProblemArrays, chunk: slice) -> _compiled.ProblemArrays:
-    """Return the problem of some examples; arrays that are empty stay so."""
-    return problem._replace(
-        Y=problem.Y[chunk],
-        box=problem.box[chunk],
-        taught=problem.taught[chunk],
-        factor_weight=problem.factor_weight[chunk],
-    )

@@ -29,13 +29,6 @@ def picked_cell(factor, labels):
     )
 
 
-@inlined
-def find_cells(factors, labels, cells):
-    """Write the cells that a labelling picks."""
-    for f in range(factors.shape[0]):
-        cells[f] = picked_cell(factors[f], labels)
-
-
 @compiled
 def labelling_score(scores, g, labels):
     """Return <scores, U(labels)>."""

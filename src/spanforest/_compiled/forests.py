@@ -26,7 +26,7 @@ def walk_buffers(g, tie):
 
 
 @merged
-def _walk_up(scores, g, walk):
+def walk_up(scores, g, walk):
     """Fill upward[j, a], the best score of j's subtree if label j takes value a.
 
     Also note, for every branch and value of the parent, the best value of the child.
@@ -68,15 +68,14 @@ def _walk_up(scores, g, walk):
 
 
 @merged
-def forest_max_sum(scores, g, walk, labels):
+def walk_back(g, walk, labels):
     """Write a highest-scoring labelling into `labels` and return its score.
 
         y* = argmax_y <scores, U(y)>        (the paper's inference problem)
 
-    scores has shape (n_cells,). Labels are chosen from the roots down, each given the
-    value of its parent, so that ties cannot mix two optima.
+    The scores are those of the last `walk_up`. Labels are chosen from the roots down,
+    each given the value of its parent, so that ties cannot mix two optima.
     """
-    _walk_up(scores, g, walk)
     upward, choices = walk.upward, walk.choices
     label, branches, roots = g.label, g.branch, g.root
     total = 0.0
@@ -96,7 +95,7 @@ def forest_max_sum(scores, g, walk, labels):
 
 
 def forest_max_sums(scores, g, labels, best):
-    """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
+    """Find a best labelling of every row: labels (n, n_labels), best (n,)."""
     walk = walk_buffers(g, TIE)
     _decode_rows(scores, g, walk, labels, best, np.empty(0), np.empty((0, 0)))
 
@@ -154,7 +153,8 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
     upward = walk.upward
     for i in range(scores.shape[0]):
         r = min(i, labels.shape[0] - 1)
-        best[r] = forest_max_sum(scores[i], g, walk, labels[r])
+        walk_up(scores[i], g, walk)
+        best[r] = walk_back(g, walk, labels[r])
         if marginals.shape[0] == 0:
             continue
         total = _walk_down(scores[i], g, upward, downward)
