@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import joblib
@@ -26,14 +27,20 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def client():
+@contextmanager
+def cluster_of(n_workers):
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture
+def client():
+    with cluster_of(2) as client:
         yield client
 
 
@@ -103,6 +110,20 @@ def test_arrays_inside_records_are_sent_once_and_not_with_every_call(client):
         totals = Workers().run(total, calls, "sums")
     assert totals == [number + LARGE // 8 + 2 for number in range(50)]
     assert Counted.n_pickled <= 5  # not once per call
+
+
+def total_at_the_second_try(array, path):
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return array.sum()
+
+
+def test_arrays_that_only_dead_workers_had_are_sent_again(tmp_path):
+    calls = [(np.ones(LARGE // 8), tmp_path / "tried")]
+    with cluster_of(1), joblib.parallel_config(backend="dask"):
+        totals = Workers().run(total_at_the_second_try, calls, "sums")
+    assert totals == [LARGE // 8]
 
 
 def announced_tree(n_labels, rng):
