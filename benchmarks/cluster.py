@@ -8,6 +8,7 @@ limit, and all data travel over TCP. One worker is killed in the middle of each 
 """
 
 import argparse
+import logging
 import os
 import resource
 import signal
@@ -17,6 +18,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import common
+import dask
 import joblib
 import numpy as np
 import psutil
@@ -102,14 +104,15 @@ def size_of(X, Y):
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes + 4 * Y.size
 
 
-def compare(what, estimator, data, client, share):
+def compare(what, estimator, data, client, n_workers):
     """Return rows of the table: the same fit in one process and on the cluster.
 
-    The worker dies after `share` of the time that one process takes.
+    The worker dies when about a third of the fit is done.
     """
     X, Y = data
+    client.wait_for_workers(n_workers, timeout=600)
     alone = fit_here(estimator(), X, Y)
-    together = fit_on(client, estimator(), X, Y, share * alone.seconds)
+    together = fit_on(client, estimator(), X, Y, alone.seconds / n_workers / 3)
     fitted = together.fitted
     ensemble = getattr(fitted, "best_estimator_", fitted)
     models = sum(member.cell_coef_.nbytes for member in ensemble.estimators_)
@@ -141,19 +144,21 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="2GB", help="limit of each worker")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")  # ports in use, lost workers
+    # a busy machine takes long to start a worker
+    dask.config.set({"distributed.comm.timeouts.connect": "300s"})
+    warnings.simplefilter("ignore")  # of workers that were lost
     X, Y = documents(options.rows)
     n = options.search_rows
-    common_parameters = {"scaling": None, "random_state": 0}
+    shared = {"scaling": None, "random_state": 0}
 
     def ensemble():
         return RandomGraphEnsembleClassifier(
-            options.trees, kernel="linear", **common_parameters
+            options.trees, kernel="linear", **shared
         )
 
     def search():
         return RandomGraphEnsembleClassifierCV(
-            options.trees, kernels="linear", **common_parameters
+            options.trees, kernels="linear", **shared
         )
 
     with (
@@ -163,13 +168,14 @@ def main():
             processes=True,
             memory_limit=options.memory,
             dashboard_address=None,
+            silence_logs=logging.CRITICAL,  # it tells of lost workers
         ) as cluster,
         Client(cluster) as client,
     ):
         ensemble().fit(X[:50], Y[:50])  # compile; workers load the cache
-        share = 0.3 / options.workers
-        rows = compare(f"{options.trees} trees", ensemble, (X, Y), client, share)
-        rows += compare("self-tuned", search, (X[:n], Y[:n]), client, share)
+        size = client, options.workers
+        rows = compare(f"{options.trees} trees", ensemble, (X, Y), *size)
+        rows += compare("self-tuned", search, (X[:n], Y[:n]), *size)
         peaks = client.run(peak_mb)
     rows.append(["peak memory of a worker", f"{max(peaks.values()):.0f} MB"])
     common.print_table(["what", "measured"], rows)

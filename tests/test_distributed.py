@@ -31,7 +31,10 @@ pytestmark = [
 def cluster_of(n_workers):
     with (
         distributed.LocalCluster(
-            n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -119,11 +122,19 @@ def total_at_the_second_try(array, path):
     return array.sum()
 
 
+@pytest.mark.usefixtures("client")
 def test_arrays_that_only_dead_workers_had_are_sent_again(tmp_path):
-    calls = [(np.ones(LARGE // 8), tmp_path / "tried")]
-    with cluster_of(1), joblib.parallel_config(backend="dask"):
+    array = np.ones(LARGE // 8)
+    calls = [(array, tmp_path / name) for name in "ab"]  # one for each worker
+    with joblib.parallel_config(backend="dask"):
         totals = Workers().run(total_at_the_second_try, calls, "sums")
-    assert totals == [LARGE // 8]
+    assert totals == [LARGE // 8] * 2
+
+
+def test_calls_run_here_if_one_worker_is_left():
+    array = np.ones(LARGE // 8)
+    with cluster_of(1), joblib.parallel_config(backend="dask"):
+        assert Workers().run(np.sum, [(array,)], "sums") == [LARGE // 8]
 
 
 def announced_tree(n_labels, rng):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 from scipy import sparse
 
@@ -37,7 +37,8 @@ class Workers(NamedTuple):
         """
         backend, _ = get_active_backend()
         client = getattr(backend, "client", None)  # of Dask
-        if client is None:
+        # joblib does not send calls to a cluster of one worker: it runs them here
+        if client is None or effective_n_jobs(self.n_jobs) == 1:
             return self._run([delayed(function)(*call) for call in calls], what)
         packed = [_pack(arguments) for arguments in calls]
         held = _hold(client, [array for _, arrays in packed for array in arrays])

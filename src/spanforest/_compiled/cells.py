@@ -1,5 +1,7 @@
 """Cells of factors: where they stand, and scores of labellings."""
 
+import numpy as np
+
 from spanforest._compiled.decorators import compiled, inlined
 
 # Relative; closer scores tie, so that rounding errors do not choose. Predictions count
@@ -9,6 +11,11 @@ TIE = 2.0**-50
 TRAINING_TIE = 1e-12
 NEGLIGIBLE = 1e-14  # relative; smaller numbers are rounding errors
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
+
+# An index. Numba adds code for negative indices, which count from the end, unless it
+# knows that there are none. In a walk up a forest that code takes a third of the time.
+place = np.uintp
+NEXT = place(1)
 
 
 @inlined
@@ -20,13 +27,11 @@ def exceeds(value, best, tie):
 @inlined
 def picked_cell(factor, labels):
     """Return the cell of a factor that the labelling picks."""
+    first = labels[place(factor["first"])]
     if factor["second"] < 0:
-        return factor["offset"] + labels[factor["first"]]
-    return (
-        factor["offset"]
-        + labels[factor["first"]] * factor["n_second"]
-        + labels[factor["second"]]
-    )
+        return factor["offset"] + first
+    second = labels[place(factor["second"])]
+    return factor["offset"] + first * factor["n_second"] + second
 
 
 @inlined
@@ -60,4 +65,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

@@ -46,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

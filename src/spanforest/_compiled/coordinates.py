@@ -1,5 +1,6 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
+from spanforest._compiled.cells import NEXT, place
 from spanforest._compiled.decorators import compiled, inlined, merged
 
 
@@ -15,11 +16,12 @@ def expand(layout, values, cells):
         corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
         row_sums, column_sums, inner = at["row_sums"], at["column_sums"], at["inner"]
         if n_first == 2 and n_second == 2:  # the common case
-            row, column, both = values[row_sums], values[column_sums], values[inner]
-            cells[corner] = both - row - column
-            cells[corner + 1] = column - both
-            cells[corner + 2] = row - both
-            cells[corner + 3] = both
+            row, column = values[place(row_sums)], values[place(column_sums)]
+            both, cell = values[place(inner)], place(corner)
+            cells[cell] = both - row - column
+            cells[cell + NEXT] = column - both
+            cells[cell + place(2)] = row - both
+            cells[cell + place(3)] = both
             continue
         total = 0.0
         for b in range(1, n_second):
@@ -50,10 +52,11 @@ def contract(layout, cells, values):
         corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
         row_sums, column_sums, inner = at["row_sums"], at["column_sums"], at["inner"]
         if n_first == 2 and n_second == 2:  # the common case
-            both = cells[corner + 3]
-            values[row_sums] = cells[corner + 2] + both
-            values[column_sums] = cells[corner + 1] + both
-            values[inner] = both
+            cell = place(corner)
+            both = cells[cell + place(3)]
+            values[place(row_sums)] = cells[cell + place(2)] + both
+            values[place(column_sums)] = cells[cell + NEXT] + both
+            values[place(inner)] = both
             continue
         for b in range(1, n_second):
             total = 0.0
@@ -77,4 +80,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

@@ -79,4 +79,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

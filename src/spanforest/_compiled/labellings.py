@@ -196,4 +196,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

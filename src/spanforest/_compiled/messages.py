@@ -312,4 +312,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

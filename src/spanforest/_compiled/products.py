@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6

@@ -408,4 +408,4 @@ def visitor(rows, block, problem, state, mixtures):
     return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 2b3fb3999ff68a1b
+# stamp: 0f34804d268469b6
