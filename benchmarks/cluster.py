@@ -144,8 +144,9 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="2GB", help="limit of each worker")
     options = parser.parse_args()
-    # a busy machine takes long to start a worker
-    dask.config.set({"distributed.comm.timeouts.connect": "300s"})
+    # a busy machine takes long to start a worker again
+    patience = ("comm.timeouts.connect", "deploy.lost-worker-timeout")
+    dask.config.set({f"distributed.{name}": "300s" for name in patience})
     warnings.simplefilter("ignore")  # of workers that were lost
     X, Y = documents(options.rows)
     n = options.search_rows

@@ -63,8 +63,9 @@ def _in_pieces(
     if arrays[0].flags.f_contiguous:
         arrays = [array.T for array in arrays]
     arrays = [np.atleast_1d(array) for array in arrays]
-    n_rows = max(PIECE // max(arrays[0][0].size, 1), 1)
-    for start in range(0, len(arrays[0]), n_rows):
+    total, length = arrays[0].size, len(arrays[0])
+    n_rows = max(PIECE * length // max(total, 1), 1)
+    for start in range(0, length, n_rows):
         yield tuple(array[start : start + n_rows] for array in arrays)
 
 
