@@ -85,7 +85,7 @@ def fit_on(client, estimator, X, Y, delay):
 def loopback_bytes():
     """Return how many bytes were ever sent over the loopback interface."""
     counters = psutil.net_io_counters(pernic=True)
-    return sum(one.bytes_sent for name, one in counters.items() if name.startswith("lo"))
+    return sum(counters[name].bytes_sent for name in counters if name.startswith("lo"))
 
 
 def same_bits(one, other):
@@ -153,9 +153,7 @@ def main():
     shared = {"scaling": None, "random_state": 0}
 
     def ensemble():
-        return RandomGraphEnsembleClassifier(
-            options.trees, kernel="linear", **shared
-        )
+        return RandomGraphEnsembleClassifier(options.trees, kernel="linear", **shared)
 
     def search():
         return RandomGraphEnsembleClassifierCV(

@@ -1,8 +1,6 @@
 """Cells of factors: where they stand, and scores of labellings."""
 
-import numpy as np
-
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined, place
 
 # Relative; closer scores tie, so that rounding errors do not choose. Predictions count
 # this in the slack that they state. Training compares scores of different forms, whose
@@ -11,11 +9,6 @@ TIE = 2.0**-50
 TRAINING_TIE = 1e-12
 NEGLIGIBLE = 1e-14  # relative; smaller numbers are rounding errors
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
-
-# An index. Numba adds code for negative indices, which count from the end, unless it
-# knows that there are none. In a walk up a forest that code takes a third of the time.
-place = np.uintp
-NEXT = place(1)
 
 
 @inlined
@@ -65,4 +58,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

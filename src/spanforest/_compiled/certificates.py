@@ -46,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

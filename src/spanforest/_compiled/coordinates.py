@@ -1,7 +1,6 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-from spanforest._compiled.cells import NEXT, place
-from spanforest._compiled.decorators import compiled, inlined, merged
+from spanforest._compiled.decorators import NEXT, compiled, inlined, merged, place
 
 
 @inlined
@@ -80,4 +79,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

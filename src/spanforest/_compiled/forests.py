@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.cells import NEXT, TIE, exceeds, place
-from spanforest._compiled.decorators import compiled, merged
+from spanforest._compiled.cells import TIE, exceeds
+from spanforest._compiled.decorators import NEXT, compiled, merged, place
 
 
 class Walk(NamedTuple):
@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

@@ -196,4 +196,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

@@ -176,4 +176,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

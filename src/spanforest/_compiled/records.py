@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36

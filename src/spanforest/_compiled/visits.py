@@ -408,4 +408,4 @@ def visitor(rows, block, problem, state, mixtures):
     return mixtures, through_pointer(function, arguments)
 
 
-# stamp: 0f34804d268469b6
+# stamp: 96f5bac93fdc8f36
