@@ -297,6 +297,15 @@ def test_proven_searches_and_lists_hold_up_to_the_slack(data):
         assert missed <= Fraction(lists.slack[0])
 
 
+def test_the_slack_of_a_list_is_that_of_its_last_place():
+    triangle = FactorGraph(LabelGraph(3, [(0, 1), (0, 2), (1, 2)]), [2, 2, 2])
+    cells = [[0.3, 0.8, 0.3, -1.3], [-1e16, 0.4, -1e16, -1e16], [0.4, -1e16, 0.1, 0.5]]
+    lists = k_best(triangle, [np.ravel(cells)], 3)
+    assert lists.scores[0, 0] > 1.6
+    assert lists.scores[0, 2] < -1e15
+    assert lists.slack[0] > 1.0  # one ulp of 1e16 is 2
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_search_beside_large_scores_finds_small_differences(seed):
     factors, noise = random_problem(6, 2, seed, ties=True)

@@ -88,5 +88,5 @@ def test_folds_are_sent_no_second_copy_of_the_kernel(monkeypatch):
         2, kernel="rbf", tol=0.1, probability=True, random_state=0
     )
     model.fit(X, (X[:, :2] > 0).astype(int))
-    assert all(basis.single is not None for basis in sent["members"])
+    assert all(basis.single is not None for basis in sent["other members"])
     assert all(basis.single is None for basis in sent["calibration folds"])

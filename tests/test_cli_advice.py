@@ -33,7 +33,7 @@ def test_warnings_are_one_line_whose_advice_names_options(capsys, folder):
     args = ["train", "songs.csv", "--labels", "last:3", *FEW, "--max-iter", "1"]
     assert main([*args, "--tol", "1e-9", "-o", "m"]) == 0
     progress, line = capsys.readouterr().err.splitlines()
-    assert progress.startswith("spanforest: members: 3 of 3")
+    assert progress.startswith("spanforest: other members: 2 of 2")
     assert line.startswith("spanforest: warning: Training did not converge: 3 of 3")
     assert "Raise --max-iter" in line
     assert "max_iter" not in line

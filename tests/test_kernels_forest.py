@@ -202,5 +202,5 @@ def test_a_forest_that_is_not_grown_has_no_kernel_values():
     assert not spec.has_gamma
     assert spec.with_gamma(X).gamma is None
     for compute in (spec.matrix, spec.diagonal):
-        with pytest.raises(ValueError, match="grown on examples and labels"):
+        with pytest.raises(ValueError, match="depend on training examples and labels"):
             compute(X)

@@ -142,7 +142,9 @@ def routing():
     [
         crf(),
         ensemble(),
-        RandomGraphEnsembleClassifierCV(1, kernels="linear", Cs=[1.0], losses="edge"),
+        RandomGraphEnsembleClassifierCV(
+            1, kernels="linear", Cs=[1.0], losses="edge", random_state=0
+        ),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -243,6 +243,7 @@ def test_tuning_scores_folds_as_fits_on_them_would(case, monkeypatch):
         kernels=[kernel],
         Cs=1.0,
         losses="edge",
+        offsets=0,
         cv=folds,
         scoring=remember,
         n_estimators_search=2,
@@ -274,6 +275,7 @@ def test_random_labels_are_scored_and_calibrated_at_chance_level(kernel):
         kernels=[kernel],
         Cs=10.0,
         losses="edge",
+        offsets=0,
         scoring="microlabel_accuracy",
         n_estimators_search=2,
         random_state=0,
@@ -289,7 +291,8 @@ def test_tuning_chooses_among_single_kernels_lists_and_sums():
     kernels = ["rbf", [TREES, "rbf"], SUM]
     tuned = RandomGraphEnsembleClassifierCV(
         3, kernels=kernels, gammas=(0.5, 1.0), Cs=1.0, losses="edge", random_state=0
-    ).fit(NUMBERS, LABELS)
+    ).set_params(offsets=0)
+    tuned.fit(NUMBERS, LABELS)
     chosen = [params["kernel"] for params in tuned.cv_results_["params"]]
     assert chosen == ["rbf", *kernels]
     assert tuned.predict(X_new).shape == (25, 4)

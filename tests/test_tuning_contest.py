@@ -9,16 +9,11 @@ from small_data import NOISY_Y as Y
 from small_data import X, X_new
 
 from spanforest import RandomGraphEnsembleClassifier
+from spanforest.aggregation import combine
 from spanforest.kernels import ForestKernel
 from spanforest.tuning import _candidates, _contest, _estimator
-from spanforest.tuning._contest import (
-    Deadline,
-    Entrant,
-    compete,
-    name_of,
-    rounds_of,
-)
-from spanforest.tuning._cross_validation import Grid, Table
+from spanforest.tuning._contest import Deadline, Entrant, Rules, compete, name_of
+from spanforest.tuning._cross_validation import Grid, Search, Table
 
 
 class FakeSearch:
@@ -38,35 +33,49 @@ class FakeSearch:
         self.workers = self.plan = self
         self.n_jobs, self.draws = 1, [0]
 
-    def run(self, data, name, table, places):
-        kernel = int(name)
+    def train(self, data, name, places):
+        kernel = int(name.split()[1])
         self.tried += [(kernel, place) for place in places]
-        table.scores[0, 0, 0, places] = np.array(self.scores[kernel])[places]
-        table.fit_seconds[0, 0, 0, places] = 0.0
         if self.clock is not None:
             self.clock[0] += self.seconds * len(places)
+        return {(place, 0): kernel for place in places}
+
+    def score(self, held_out, table):
+        for (place, _), kernel in held_out.items():
+            table.scores[0, 0, 0, place] = self.scores[kernel][place]
+            table.fit_seconds[0, 0, 0, place] = 0.0
 
 
-def held(search, halve=True, limit=None):
+def held(search, is_open=True, limit=None, kinds="aaaaa"):
+    """Hold a contest of kernels whose names are a kind and their number."""
     grid = Grid(["edge"], [1.0], [0.0])
     entrants = [
-        Entrant({"kernel": k}, Table(grid, 3)) for k in range(len(search.scores))
+        OfKind({"kernel": f"{kind} {k}"}, Table(grid, 3))
+        for k, (kind, _) in enumerate(zip(kinds, search.scores, strict=False))
     ]
     start = 0.0 if search.clock is not None else np.inf
     outcome = compete(
         search,
         entrants,
-        rounds_of(3, halve=halve),
+        Rules.of(3, is_open=is_open, averages=False),
         lambda params: (params, None),
         Deadline(start, limit),
     )
     return outcome, entrants
 
 
+class OfKind(Entrant):
+    """An entrant whose kind is the first word of its kernel."""
+
+    @property
+    def kind(self):
+        return self.params["kernel"].split()[0]
+
+
 SCORES = [[5, 0, 0], [4, 4, 4], [3, 9, 9], [2, 5, 0], [1, 1, 1]]
 
 
-def test_after_every_fold_the_better_half_goes_on():
+def test_of_a_single_kind_the_better_half_goes_on_after_every_fold():
     search = FakeSearch(SCORES)
     outcome, entrants = held(search)
     first, second = [(k, 0) for k in range(5)], [(k, 1) for k in range(3)]
@@ -75,16 +84,24 @@ def test_after_every_fold_the_better_half_goes_on():
     assert outcome.n_folds == 3
 
 
+def test_of_several_kinds_the_best_of_each_goes_on():
+    search = FakeSearch(SCORES)
+    outcome, entrants = held(search, kinds="babab")
+    first = [(k, 0) for k in range(5)]
+    assert search.tried == [*first, (0, 1), (1, 1), (0, 2), (1, 2)]
+    assert outcome.leader is entrants[1]
+
+
 def test_named_kernels_are_tried_on_all_folds():
     search = FakeSearch(SCORES)
-    outcome, entrants = held(search, halve=False)
+    outcome, entrants = held(search, is_open=False)
     assert search.tried == [(k, f) for k in range(5) for f in range(3)]
     assert outcome.leader is entrants[2]
 
 
 def test_only_the_winner_keeps_what_it_has_read():
-    for halve in (False, True):
-        outcome, entrants = held(FakeSearch(SCORES), halve=halve)
+    for is_open in (False, True):
+        outcome, entrants = held(FakeSearch(SCORES), is_open=is_open)
         kept = [one for one in entrants if one.read is not None]
         assert len(kept) == 1
         assert kept[0] is outcome.leader
@@ -121,9 +138,9 @@ def test_a_round_that_cannot_be_finished_is_not_begun(clock):
 
 
 def test_one_kernel_is_tried_whatever_the_limit(clock):
-    for halve in (False, True):
+    for is_open in (False, True):
         search = FakeSearch(SCORES, clock, seconds=100.0)
-        outcome, entrants = held(search, halve=halve, limit=1e-3)
+        outcome, entrants = held(search, is_open=is_open, limit=1e-3)
         assert outcome.leader is entrants[0]
         assert len(outcome.untried) == 4
         clock[0] = 0.0
@@ -151,15 +168,66 @@ def few_trees(monkeypatch):
 def test_kernels_that_did_not_go_on_are_listed_without_a_mean():
     fitted = automatic(offsets=0).fit(X, Y)
     results = pd.DataFrame(fitted.cv_results_)
-    assert len(results) == 6 * 2
+    n_averages = 3  # two of three kinds: there are only two members
+    assert len(results) == (6 + n_averages) * 2
     tried = [results[f"split{f}_test_score"].notna().sum() for f in range(3)]
-    assert tried == [12, 6, 4]
+    assert tried == [18, 12, 12]
     done = results["mean_test_score"].notna()
-    assert done.sum() == 4
-    assert results.loc[done, "rank_test_score"].max() <= 4
-    assert (results.loc[~done, "rank_test_score"] == 5).all()
+    assert done.sum() == 12
+    assert results.loc[done, "rank_test_score"].max() <= 12
+    assert (results.loc[~done, "rank_test_score"] == 13).all()
     assert done[fitted.best_index_]
     assert fitted.best_score_ == results["mean_test_score"].max()
+
+
+def test_an_average_has_the_members_of_all_its_kernels(monkeypatch):
+    seen, score = {}, Search.score
+
+    def watched(search, held_out, table):
+        score(search, held_out, table)
+        seen[id(table)] = search, dict(held_out), table
+
+    monkeypatch.setattr(Search, "score", watched)
+    fitted = automatic(n_estimators=3).fit(X, Y)
+    search = next(iter(seen.values()))[0]
+    of_size = {}
+    for _, held_out, table in seen.values():
+        size = len(next(iter(held_out.values())).members)
+        of_size.setdefault(size, []).append((held_out, table))
+    assert {size: len(group) for size, group in of_size.items()} == {2: 6, 4: 3, 6: 1}
+    (everything, table), *_ = of_size[6]
+    for (f, k), held in everything.items():
+        for c in range(2):
+            codes = combine(
+                "mam",
+                [member.factors for member in held.members],
+                [member.scores[c] for member in held.members],
+            )
+            expected = search.judge.score(search.folds[f][1], codes)
+            assert table.scores[c, k, 0, f] == expected
+    kernels = [k for k in fitted.cv_results_["param_kernel"] if isinstance(k, list)]
+    assert {len(kernel) for kernel in kernels} == {2, 3}
+
+
+def test_an_average_that_wins_is_an_ensemble_whose_members_take_turns(monkeypatch):
+    score = Search.score
+
+    def in_favour_of_averages(search, held_out, table):
+        score(search, held_out, table)
+        table.scores += max(len(held.members) for held in held_out.values())
+
+    monkeypatch.setattr(Search, "score", in_favour_of_averages)
+    fitted = automatic(n_estimators=3).fit(X, Y)
+    assert len(fitted.kernel_) == 3
+    again = RandomGraphEnsembleClassifier(3, max_iter=1000, random_state=0)
+    again.set_params(graph="random_tree", **fitted.best_params_).fit(X, Y)
+    assert_array_equal(again.predict(X_new), fitted.predict(X_new))
+
+
+def test_scores_that_take_too_much_memory_are_not_averaged(monkeypatch):
+    monkeypatch.setattr(_contest, "MOST_HELD", 1)
+    fitted = automatic(n_estimators=3).fit(X, Y)
+    assert "average" not in fitted.chosen_
 
 
 def test_threads_change_nothing_about_the_choice():
@@ -176,7 +244,7 @@ def test_a_line_says_what_was_chosen_among_what(capsys):
     for part in (
         f"C {fitted.C_:g}, loss edge, offset {fitted.offset_:g}",
         f"score {fitted.best_score_:.3f} on 3 folds",
-        f"best of {n_tried} candidates with 6 kernels",
+        f"best of {n_tried} candidates with 6 kernels and 3 averages of them",
     ):
         assert part in fitted.chosen_
     assert f"chosen: {fitted.chosen_}" in capsys.readouterr().err
@@ -197,7 +265,8 @@ def test_categories_are_read_by_every_kernel():
     kinds = pd.Categorical.from_codes((X[:, 0] > 0).astype(int), ["low", "high"])
     frame = pd.DataFrame({"kind": kinds, "size": X[:, 1]})
     fitted = automatic(offsets=0).fit(frame, Y)
-    assert len({str(k) for k in fitted.cv_results_["param_kernel"]}) == 4
+    singles = [k for k in fitted.cv_results_["param_kernel"] if not isinstance(k, list)]
+    assert len({str(k) for k in singles}) == 4
     assert fitted.predict(frame).shape == Y.shape
     plain = RandomGraphEnsembleClassifier(2, kernel="linear", random_state=0)
     spelled = np.column_stack([kinds.codes == 0, kinds.codes == 1, X[:, 1]])

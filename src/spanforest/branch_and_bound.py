@@ -301,6 +301,7 @@ def _prove(
         (own,) = rounding_slack(factors, row)
         if own < 0.5 * slack:
             bound, slack = np.inf, own  # the bound had larger rounding errors
+        slack = max(slack, own)  # the last place of a list may pay large penalties
         problem = _Problem(factors, row[0], MEET * slack)
         bound = _search(problem, best, bound, budget)
         row = reachable_scores(factors, scores[None], [best.threshold])

@@ -160,7 +160,6 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self,
         n_estimators=20,
         aggregation="mam",
-        training="separate",
         graph="random_tree",
         kernel="auto",
         gamma=None,
@@ -175,6 +174,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         tol=0.05,
         max_iter=100,
         offset=0.0,
+        training="separate",
         missing_label=None,
         class_weight=None,
         random_state=None,
@@ -185,7 +185,6 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
-        self.training = training
         self.graph = graph
         self.kernel = kernel
         self.gamma = gamma
@@ -200,6 +199,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.offset = offset
+        self.training = training
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.random_state = random_state

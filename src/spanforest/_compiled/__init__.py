@@ -60,4 +60,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

@@ -58,4 +58,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

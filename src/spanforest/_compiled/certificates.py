@@ -46,4 +46,4 @@ def loss_term(dual_coef, problem):
     return total
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

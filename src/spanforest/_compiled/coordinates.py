@@ -79,4 +79,4 @@ def expand_rows(layout, values, cells):
         expand(layout, values[i], cells[i])
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

@@ -84,4 +84,4 @@ def through_pointer(function, arguments):
     return _pointers[function]
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

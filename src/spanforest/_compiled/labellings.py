@@ -196,4 +196,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

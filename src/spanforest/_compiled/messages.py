@@ -312,4 +312,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
             _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

@@ -15,6 +15,8 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.products import add_products, room_for_products, row_products
 from spanforest._compiled.visits import MARGINALS, SCORES, visitor
 
+LOOK_SIZE = 256  # examples whose margins are measured at once: a block has its square
+
 
 class Block(NamedTuple):
     """The buffers of the visits to a block of examples, one row for each."""
@@ -163,10 +165,14 @@ def hinge_rows(rows, scores, problem, state):
     The graph is a forest. `scores` are the coordinates of F without the constant
     feature. These are visits without steps.
     """
-    block = block_buffers(len(rows), len(state.intercept))
-    block.scores[: len(rows), : len(state.intercept)] = scores
+    block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
     problem = problem._replace(max_steps=0)
-    _look(rows, block, problem, state, visitor(rows, block, problem, state, None))
+    call = visitor(rows, block, problem, state, None)
+    for start in range(0, len(rows), LOOK_SIZE):
+        some = rows[start : start + LOOK_SIZE]
+        own = scores[start : start + LOOK_SIZE]
+        block.scores[: len(some), : len(state.intercept)] = own
+        _look(some, block, problem, state, call)
 
 
 @compiled
@@ -176,4 +182,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, mixtures)
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

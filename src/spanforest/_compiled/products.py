@@ -132,4 +132,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

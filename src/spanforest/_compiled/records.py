@@ -151,4 +151,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 96f5bac93fdc8f36
+# stamp: e079918aeec19029

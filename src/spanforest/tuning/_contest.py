@@ -1,4 +1,8 @@
-"""Which kernels are tried on which folds: all on all, or the better half goes on.
+"""Which kernels are tried on which folds, and which of them are averaged.
+
+Kernels that were named are tried on all folds. Otherwise the best kernel of each kind
+goes on after the first fold, and in the end averages of these kernels are tried too.
+Their members have the same graphs, so averages need no training.
 
 Nothing here depends on time unless there is a time limit, nor on the number of threads.
 """
@@ -7,7 +11,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,25 +22,43 @@ from spanforest._training import TrainingSet
 from spanforest._wording import count
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
-from spanforest.tuning._cross_validation import Search, Table
+from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, Search, Table
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
+MOST_HELD = 2**30  # bytes of held-out scores that are kept for averages
 Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, TrainingSet]]
 
 
 @dataclass
 class Entrant:
-    """A kernel of the search: its parameters, what it has read, and its results."""
+    """A kernel of the search, or several that are averaged, with all results."""
 
     params: dict[str, Any]
     table: Table
     read: tuple[RandomGraphEnsembleClassifier, TrainingSet] | None = None
     seconds: float = 0.0  # that its last round took
+    held_out: AllHeldOut = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What users see."""
         return name_of(self.params)
+
+    @property
+    def kernels(self) -> list[Any]:
+        """The kernels that members take in turn; mostly one."""
+        kernel = self.params["kernel"]
+        return list(kernel) if isinstance(kernel, list | tuple) else [kernel]
+
+    @property
+    def kind(self) -> Any:
+        """What kernels of different scales or leaves have in common."""
+        kernel = self.params["kernel"]
+        return ForestKernel if isinstance(kernel, ForestKernel) else kernel
+
+    def forget(self) -> None:
+        """Make room: it takes no part any more."""
+        self.read, self.held_out = None, {}
 
 
 class Deadline(NamedTuple):
@@ -51,30 +74,54 @@ class Deadline(NamedTuple):
         return time.perf_counter() - self.start + seconds <= self.limit
 
 
+class Rules(NamedTuple):
+    """How many folds a round has, who goes on, and whether kernels are averaged."""
+
+    rounds: list[list[int]]  # numbers of folds
+    averages: bool = False
+
+    @classmethod
+    def of(cls, n_folds: int, *, is_open: bool, averages: bool) -> Rules:
+        """Return the rules; if the choice is open, kernels leave after each fold.
+
+        Examples
+        --------
+        >>> Rules.of(3, is_open=True, averages=True).rounds
+        [[0], [1], [2]]
+        >>> Rules.of(3, is_open=False, averages=True)
+        Rules(rounds=[[0, 1, 2]], averages=False)
+        """
+        folds = list(range(n_folds))
+        if is_open:
+            return cls([[fold] for fold in folds], averages)
+        return cls([folds])
+
+
 class Outcome(NamedTuple):
-    """The kernel that won, on how many folds, and what was not tried."""
+    """The winner, on how many folds, and what was not tried."""
 
     leader: Entrant
     n_folds: int
     untried: list[str]  # names of kernels
+    averages: list[Entrant]
 
 
 def compete(
     search: Search,
     entrants: list[Entrant],
-    rounds: Sequence[Sequence[int]],
+    rules: Rules,
     reader: Reader,
     deadline: Deadline,
 ) -> Outcome:
-    """Score kernels in rounds of some folds each; after each the better half goes on.
+    """Score kernels in rounds of some folds each; after each the best go on.
 
     With a deadline, a kernel is tried, and another round is held, if that and the
     training of the final ensemble are expected to end in time. The first kernel is
     always tried.
     """
     going, n_folds, untried = list(entrants), 0, []
-    for number, places in enumerate(rounds):
-        is_last = number == len(rounds) - 1
+    for number, places in enumerate(rules.rounds):
+        is_last = number == len(rules.rounds) - 1
         if number and not deadline.allows(
             sum(one.seconds for one in going) + _final_seconds(search, going, n_folds)
         ):
@@ -90,12 +137,20 @@ def compete(
             _score(search, entrant, places, reader)
             scored.append(entrant)
             if is_last:
-                _keep_only(_best(scored, n_after)[:1], scored)
+                _forget_matrices(scored, n_after)
+            if not rules.averages:
+                entrant.held_out = {}
         n_folds = n_after
-        n_kept = 1 if is_last else (len(scored) + 1) // 2
-        going = _best(scored, n_folds)[: max(n_kept, 1)]
-        _keep_only(going, scored)
-    return Outcome(_best(going, n_folds)[0], n_folds, untried)
+        if not is_last:
+            going = _survivors(scored, n_folds)
+            for one in scored:
+                if not any(one is other for other in going):
+                    one.forget()
+        else:
+            going = scored
+    averages = _averages(search, going, n_folds, deadline)
+    leader = _best([*going, *averages], n_folds)[0]
+    return Outcome(leader, n_folds, untried, averages)
 
 
 def _score(
@@ -104,20 +159,76 @@ def _score(
     start = time.perf_counter()
     if entrant.read is None:
         entrant.read = reader(entrant.params)
-    search.run(entrant.read[1], entrant.name, entrant.table, places)
+    held_out = search.train(entrant.read[1], entrant.name, places)
+    search.score(held_out, entrant.table)
+    entrant.held_out.update(held_out)
     entrant.seconds = time.perf_counter() - start
 
 
 def _best(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
-    """Return kernels by their best candidate; of equal ones the first stays first."""
+    """Return entrants by their best candidate; of equal ones the first stays first."""
     return sorted(entrants, key=lambda one: -one.table.best(n_folds))
 
 
-def _keep_only(kept: list[Entrant], entrants: list[Entrant]) -> None:
-    """Forget the kernel matrices of all others."""
+def _survivors(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
+    """Return the best of each kind, in the old order; of a single kind the best half.
+
+    Averages gain from kernels that differ, even if one of them is worse alone.
+    """
+    ranked = _best(entrants, n_folds)
+    best_of_kind = {one.kind: one for one in reversed(ranked)}
+    if len(best_of_kind) == 1:
+        return ranked[: (len(ranked) + 1) // 2]
+    return [one for one in entrants if best_of_kind[one.kind] is one]
+
+
+def _forget_matrices(entrants: list[Entrant], n_folds: int) -> None:
+    """Keep only what the leader has read: no more is trained."""
+    for one in _best(entrants, n_folds)[1:]:
+        one.read = None
+
+
+def _averages(
+    search: Search, entrants: list[Entrant], n_folds: int, deadline: Deadline
+) -> list[Entrant]:
+    """Return the averages of two or more kernels, scored on all folds so far.
+
+    There are none if held-out scores were not kept, or if they take too much memory.
+    """
+    sizes = range(2, min(len(entrants), search.n_estimators) + 1)
+    groups = chain.from_iterable(combinations(entrants, size) for size in sizes)
+    held = chain.from_iterable(one.held_out.values() for one in entrants)
+    n_bytes = sum(each.n_bytes for each in held)
+    averages: list[Entrant] = []
+    if not 0 < n_bytes <= MOST_HELD:
+        return averages
+    for group in groups:
+        start = time.perf_counter()
+        slowest = max(averages, key=lambda one: one.seconds, default=entrants[0])
+        final = _final_seconds(search, entrants, n_folds)
+        if not deadline.allows(slowest.seconds + UNKNOWN * final):
+            break
+        average = _average_of(group, Table(search.grid, len(search.folds)))
+        search.score(average.held_out, average.table)
+        average.forget()
+        average.seconds = time.perf_counter() - start
+        averages.append(average)
     for one in entrants:
-        if not any(one is other for other in kept):
-            one.read = None
+        one.held_out = {}
+    return averages
+
+
+def _average_of(group: Sequence[Entrant], table: Table) -> Entrant:
+    """Return an entrant with the members of all kernels in the group."""
+    params = {key: value for one in group for key, value in one.params.items()}
+    params["kernel"] = [one.params["kernel"] for one in group]
+    held_out = {
+        key: HeldOut(
+            [member for one in group for member in one.held_out[key].members], values
+        )
+        for key, (_, values) in group[0].held_out.items()
+    }
+    return Entrant(params, table, held_out=held_out)
 
 
 def _final_seconds(search: Search, entrants: list[Entrant], n_folds: int) -> float:
@@ -135,22 +246,10 @@ def _final_seconds(search: Search, entrants: list[Entrant], n_folds: int) -> flo
     growth = search.n_samples / len(search.folds[0][0])
     members = search.n_estimators / len(search.plan.draws)
     seconds = of_search * members * growth / n_jobs
-    if one.params["kernel"] == "linear":
+    if one.kernels == ["linear"]:
         return seconds
-    grown = one.seconds if isinstance(one.params["kernel"], ForestKernel) else 0.0
-    return seconds * growth + grown * growth
-
-
-def rounds_of(n_folds: int, *, halve: bool) -> list[list[int]]:
-    """Return the folds of every round: one after the other, or all at once.
-
-    Examples
-    --------
-    >>> rounds_of(3, halve=True), rounds_of(3, halve=False)
-    ([[0], [1], [2]], [[0, 1, 2]])
-    """
-    folds = list(range(n_folds))
-    return [[fold] for fold in folds] if halve else [folds]
+    has_forest = any(isinstance(kernel, ForestKernel) for kernel in one.kernels)
+    return (seconds + (one.seconds if has_forest else 0.0)) * growth
 
 
 def name_of(params: dict[str, Any]) -> str:
@@ -162,10 +261,18 @@ def name_of(params: dict[str, Any]) -> str:
     'rbf, gamma 0.5'
     >>> name_of({"kernel": ForestKernel(min_samples_leaf=5)})
     'ForestKernel(min_samples_leaf=5)'
+    >>> name_of({"kernel": ["linear", "rbf"], "gamma": 0.5})
+    'linear and rbf averaged, gamma 0.5'
     """
     kernel = params["kernel"]
-    name = getattr(kernel, "__name__", None) or " ".join(str(kernel).split())
+    name = _in_words(kernel)
+    if isinstance(kernel, list | tuple):
+        name = f"{' and '.join(map(_in_words, kernel))} averaged"
     return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
+
+
+def _in_words(kernel: Any) -> str:
+    return getattr(kernel, "__name__", None) or " ".join(str(kernel).split())
 
 
 def choice_in_words(
@@ -186,12 +293,16 @@ def choice_in_words(
     """
     params, scores = results["params"][best], results["mean_test_score"]
     tried = np.flatnonzero(np.isfinite(results["split0_test_score"]))
-    kernels = {name_of(results["params"][place]) for place in tried}
+    names = {name_of(results["params"][place]) for place in tried}
+    n_averages = len(outcome.averages)
+    among = count(len(names) - n_averages, "kernel")
+    if n_averages:
+        among += f" and {count(n_averages, 'average')} of them"
     line = (
         f"{name_of(params)}, C {params['C']:g}, loss {params['loss']}, offset "
         f"{params['offset']:g}: score {scores[best]:.3f} on "
         f"{count(outcome.n_folds, 'fold')}, best of {count(len(tried), 'candidate')} "
-        f"with {count(len(kernels), 'kernel')}"
+        f"with {among}"
     )
     if outcome.untried:
         notes = [*notes, f"the time limit left out {', '.join(outcome.untried)}"]

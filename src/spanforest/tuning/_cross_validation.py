@@ -91,10 +91,39 @@ class Fold(NamedTuple):
         """Return what member t learns from, and the rows that it is tested on."""
         return self.data.of_member(t), of_member(self.test_rows, t)
 
+
+class PathScores(NamedTuple):
+    """One member's scores of the test examples of a fold, for every C."""
+
+    factors: FactorGraph
+    scores: list[NDArray[np.float64]]  # (n_test, n_cells) each
+    seconds: list[float]  # of training
+
+
+class HeldOut(NamedTuple):
+    """Scores of the test examples of a fold, by all members trained with one loss."""
+
+    members: list[PathScores]
+    values: list[NDArray[np.integer]]  # as of the `Fold`
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the scores take."""
+        return sum(own.nbytes for member in self.members for own in member.scores)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """The time that all members took to train, for every C."""
+        return np.sum([member.seconds for member in self.members], axis=0)
+
     def codes_in_all_data(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes that all data have for predicted codes."""
         columns = zip(self.values, codes.T, strict=True)
         return np.column_stack([values[column] for values, column in columns])
+
+
+# by the number of the fold and the place of the loss in the grid
+AllHeldOut = dict[tuple[int, int], HeldOut]
 
 
 class Search(NamedTuple):
@@ -114,10 +143,8 @@ class Search(NamedTuple):
         """How many values of C, losses and offsets there are."""
         return len(self.grid.Cs), len(self.grid.losses), len(self.grid.offsets)
 
-    def run(
-        self, data: TrainingSet, what: str, table: Table, places: Sequence[int]
-    ) -> None:
-        """Score all candidates of one kernel on some folds; `what` names it to users.
+    def train(self, data: TrainingSet, what: str, places: Sequence[int]) -> AllHeldOut:
+        """Train all members with one kernel on some folds; `what` names it to users.
 
         Kernels are in single precision, which takes half the memory and time; its
         rounding is far below the tolerance of the search.
@@ -126,68 +153,71 @@ class Search(NamedTuple):
         folds = {place: Fold.of(data, *self.folds[place]) for place in places}
         losses = self.grid.losses
         settings = [self.plan.settings._replace(loss=loss) for loss in losses]
+        keys = list(product(places, range(len(losses))))
         calls = [
             (*folds[place].of_member(t), draw, settings[k], self.grid.Cs)
-            for place, k in product(places, range(len(losses)))
+            for place, k in keys
             for t, draw in enumerate(self.plan.draws)
         ]
         paths = iter(self.workers.run(scores_along_path, calls, what))
         n = len(self.plan.draws)
-        members = {
-            key: [next(paths) for _ in range(n)]
-            for key in product(places, range(len(losses)))
+        return {
+            (place, k): HeldOut([next(paths) for _ in range(n)], folds[place].values)
+            for place, k in keys
         }
-        for (place, k), ensemble in members.items():
-            seconds = np.sum([member.seconds for member in ensemble], axis=0)
-            table.fit_seconds[:, k, :, place] = seconds[:, None]
-        everywhere = list(product(range(len(self.grid.Cs)), range(len(losses))))
-        self._decode(folds, members, table, everywhere, [0])
+
+    def score(self, held_out: AllHeldOut, table: Table) -> None:
+        """Score all candidates of one kernel, or of several that are averaged.
+
+        Every C and loss is tried with the first offset, the best of them with all.
+        """
+        for (place, k), held in held_out.items():
+            # of as many members as the search has: averages have more
+            share = len(self.plan.draws) / len(held.members)
+            table.fit_seconds[:, k, :, place] = share * held.seconds[:, None]
+        everywhere = list(
+            product(range(len(self.grid.Cs)), range(len(self.grid.losses)))
+        )
+        self._decode(held_out, table, everywhere, [0])
         if not table.near_best:
-            table.near_best = self._near_best(table, places)
+            table.near_best = self._near_best(table, {place for place, _ in held_out})
         others = range(1, len(self.grid.offsets))
-        self._decode(folds, members, table, table.near_best, others)
+        self._decode(held_out, table, table.near_best, others)
 
     def _decode(
         self,
-        folds: dict[int, Fold],
-        members: dict[tuple[int, int], list[PathScores]],
+        held_out: AllHeldOut,
         table: Table,
         candidates: list[tuple[int, int]],
         offsets: Iterable[int],
     ) -> None:
         """Predict with some values of C and losses at some offsets, and score that."""
+        places = sorted({place for place, _ in held_out})
         keys = [
-            (c, k, o, f) for f, (c, k), o in product(folds, candidates, list(offsets))
+            (c, k, o, f) for f, (c, k), o in product(places, candidates, list(offsets))
         ]
         calls = [
             (
                 self.aggregation,
-                [member.factors for member in members[f, k]],
-                [member.scores[c] for member in members[f, k]],
+                [member.factors for member in held_out[f, k].members],
+                [member.scores[c] for member in held_out[f, k].members],
                 self.grid.offsets[o],
             )
             for c, k, o, f in keys
         ]
         predictions = self.workers.run(predict_timed, calls, "scores")
         for key, (codes, seconds) in zip(keys, predictions, strict=True):
-            fold, (_, test) = folds[key[3]], self.folds[key[3]]
-            score = self.judge.score(test, fold.codes_in_all_data(codes))
+            _, k, _, f = key
+            _, test = self.folds[f]
+            score = self.judge.score(test, held_out[f, k].codes_in_all_data(codes))
             table.scores[key], table.score_seconds[key] = score, seconds
 
-    def _near_best(self, table: Table, places: Sequence[int]) -> list[tuple[int, int]]:
+    def _near_best(self, table: Table, places: Iterable[int]) -> list[tuple[int, int]]:
         """Return the values of C and losses that are worth trying with all offsets."""
-        means = table.scores[:, :, 0, list(places)].mean(axis=2)
+        means = table.scores[:, :, 0, sorted(places)].mean(axis=2)
         order = np.argsort(-means, axis=None, kind="stable")[:N_NEAR_BEST]
         n_losses = len(self.grid.losses)
         return sorted((int(at) // n_losses, int(at) % n_losses) for at in order)
-
-
-class PathScores(NamedTuple):
-    """One member's scores of the test examples of a fold, for every C."""
-
-    factors: FactorGraph
-    scores: list[NDArray[np.float64]]  # (n_test, n_cells) each
-    seconds: list[float]  # of training
 
 
 def scores_along_path(

@@ -45,9 +45,9 @@ from spanforest.tuning._candidates import (
 from spanforest.tuning._contest import (
     Deadline,
     Entrant,
+    Rules,
     choice_in_words,
     compete,
-    rounds_of,
 )
 from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
 from spanforest.tuning._scoring import Judge
@@ -76,10 +76,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     examples with the best one. Predictions and fitted attributes are those of that
     ensemble, `best_estimator_`.
 
-    By default it looks at the examples to decide which kernels to try, and after every
-    fold only the better half of them goes on. Kernels that are named are tried on all
-    folds. With more than 3,000 examples (20,000 if all kernels are linear) the search
-    sees a random part of this size.
+    By default it looks at the examples to decide which kernels to try. After the first
+    fold the best kernel of each kind goes on: linear, Gaussian, forest. In the end it
+    also tries averages of these, ensembles whose members take the kernels in turn.
+    Kernels that are named are tried on all folds, and not averaged. With more than
+    3,000 examples (20,000 if all kernels are linear) the search sees a random part of
+    this size.
 
     Parameters
     ----------
@@ -114,8 +116,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     offsets : float or sequence of float
         Offsets to choose from, numbers that are added to the score of every label that
         is on. The three best combinations of C and loss of every kernel are tried with
-        all of them. ``"auto"``: -0.15, 0, 0.15, 0.3, 0.45 and 0.6, or 0 alone if a
-        label has more than two values.
+        all of them. ``"auto"``: -0.15 to 0.9 in steps of 0.15, or 0 alone if a label
+        has more than two values.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -198,7 +200,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self,
         n_estimators=20,
         aggregation="mam",
-        training="separate",
         graph="informed_tree",
         kernels="auto",
         gammas=None,
@@ -213,6 +214,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         fit_intercept=True,
         tol=0.05,
         max_iter=100,
+        training="separate",
         missing_label=None,
         class_weight=None,
         cv=3,
@@ -226,7 +228,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
-        self.training = training
         self.graph = graph
         self.kernels = kernels
         self.gammas = gammas
@@ -241,6 +242,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.training = training
         self.missing_label = missing_label
         self.class_weight = class_weight
         self.cv = cv
@@ -309,16 +311,22 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         search = self._prepare(template, everything, seen, targets)
         n_folds = len(search.folds)
         entrants = [Entrant(kernel, Table(search.grid, n_folds)) for kernel in kernels]
-        rounds = rounds_of(n_folds, halve=not menu.is_named)
+        rules = Rules.of(
+            n_folds,
+            is_open=not menu.is_named,
+            averages=self.training == "separate",
+        )
 
         def reader(kernel: dict[str, Any]) -> Any:
             ensemble = clone(template).set_params(**kernel)
             ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
             return ensemble, ensemble._begin_fit(*seen, for_folds=True)
 
-        outcome = compete(search, entrants, rounds, reader, deadline)
+        outcome = compete(search, entrants, rules, reader, deadline)
+        entrants += outcome.averages
         tables = [entrant.table for entrant in entrants]
-        self._store_choice(cv_results(kernels, search.grid, tables, outcome.n_folds))
+        params = [entrant.params for entrant in entrants]
+        self._store_choice(cv_results(params, search.grid, tables, outcome.n_folds))
         notes = [menu.note, part]
         self.chosen_ = choice_in_words(
             self.cv_results_, self.best_index_, outcome, notes
