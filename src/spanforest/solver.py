@@ -455,6 +455,7 @@ class _Ascent:
         self.latest_loss_term = self._current_loss_term()
         # 0-d array: Acceleration changes it in place
         self.loss_term = np.array(self.latest_loss_term)
+        self.squared_norm = form.squared_norm()  # when last computed
 
     def run(
         self, rng: np.random.Generator, tol: float, max_iter: int, watch: Watch | None
@@ -466,7 +467,7 @@ class _Ascent:
         start = clock()
         dual, certified, ratio = 0.0, False, USUAL_RATIO
         while not certified and len(gaps) < max_iter:
-            self.epoch(pace.kappa(dual, form.squared_norm()), rng)
+            self.epoch(pace.kappa(dual, self.squared_norm), rng)
             dual, estimate = self.dual_and_gap()
             gap = estimate
             if ratio * estimate <= tol * dual or len(gaps) + 1 == max_iter:
@@ -559,7 +560,7 @@ class _Ascent:
         Both are exact after `measure_hinge`. After an epoch the gap is an estimate, and
         in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
         """
-        squared_norm = self.form.squared_norm()
+        self.squared_norm = squared_norm = self.form.squared_norm()
         penalty = float(self.problem.targets.box @ self.hinge)
         loss_term = float(self.loss_term)
         gap = squared_norm + penalty - loss_term

@@ -1,6 +1,6 @@
 """Cells of factors: where they stand, and scores of labellings."""
 
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined, place
 
 # Relative; closer scores tie, so that rounding errors do not choose. Predictions count
 # this in the slack that they state. Training compares scores of different forms, whose
@@ -20,13 +20,11 @@ def exceeds(value, best, tie):
 @inlined
 def picked_cell(factor, labels):
     """Return the cell of a factor that the labelling picks."""
+    first = labels[place(factor["first"])]
     if factor["second"] < 0:
-        return factor["offset"] + labels[factor["first"]]
-    return (
-        factor["offset"]
-        + labels[factor["first"]] * factor["n_second"]
-        + labels[factor["second"]]
-    )
+        return factor["offset"] + first
+    second = labels[place(factor["second"])]
+    return factor["offset"] + first * factor["n_second"] + second
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-from spanforest._compiled.decorators import compiled, internal
+from spanforest._compiled.decorators import NEXT, compiled, internal, place
 
 
 @compiled
@@ -17,12 +17,12 @@ def expand_rows(layout, values, cells):
             row_sums, column_sums = at["row_sums"], at["column_sums"]
             inner = at["inner"]
             if n_first == 2 and n_second == 2:  # the common case
-                row, column = values[i, row_sums], values[i, column_sums]
-                both = values[i, inner]
-                cells[i, corner] = both - row - column
-                cells[i, corner + 1] = column - both
-                cells[i, corner + 2] = row - both
-                cells[i, corner + 3] = both
+                row, column = values[i, place(row_sums)], values[i, place(column_sums)]
+                both, cell = values[i, place(inner)], place(corner)
+                cells[i, cell] = both - row - column
+                cells[i, cell + NEXT] = column - both
+                cells[i, cell + place(2)] = row - both
+                cells[i, cell + place(3)] = both
                 continue
             total = 0.0
             for b in range(1, n_second):
@@ -53,10 +53,11 @@ def contract(layout, cells, values):
         corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
         row_sums, column_sums, inner = at["row_sums"], at["column_sums"], at["inner"]
         if n_first == 2 and n_second == 2:  # the common case
-            both = cells[corner + 3]
-            values[row_sums] = cells[corner + 2] + both
-            values[column_sums] = cells[corner + 1] + both
-            values[inner] = both
+            cell = place(corner)
+            both = cells[cell + place(3)]
+            values[place(row_sums)] = cells[cell + place(2)] + both
+            values[place(column_sums)] = cells[cell + NEXT] + both
+            values[place(inner)] = both
             continue
         for b in range(1, n_second):
             total = 0.0

@@ -23,6 +23,7 @@ habits keep the time short:
 import threading
 from typing import Any
 
+import numpy as np
 from numba import cfunc, config, njit, typeof, types
 
 from spanforest._compilation import clock_stopped, watch_compilation
@@ -62,6 +63,10 @@ inlined = njit(**OPTIONS, **WITHOUT_WRAPPERS, forceinline=True)
 # For sums of products: they vectorise only if their terms may be reordered.
 summed = njit(**OPTIONS, **WITHOUT_CALLBACK, fastmath=True)
 
+# An index. Numba adds code for negative indices, which count from the end, unless it
+# knows that there are none. In a walk up a forest that code takes a third of the time.
+place = np.uintp
+NEXT = place(1)
 
 _pointers: dict[Any, Any] = {}
 _one_at_a_time = threading.Lock()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import TIE, exceeds
-from spanforest._compiled.decorators import compiled, merged
+from spanforest._compiled.decorators import NEXT, compiled, merged, place
 
 
 class Walk(NamedTuple):
@@ -42,29 +42,29 @@ def walk_up(scores, g, walk):
         for a in range(factor["n_cells"]):
             upward[start + a] = scores[factor["offset"] + a]
     for e in range(branches.shape[0] - 1, -1, -1):  # leaves first
-        branch = branches[e]
-        mine, theirs = branch["child_start"], branch["parent_start"]
-        row, step = branch["offset"], branch["child_stride"]
-        first_choice = branch["choices"]
+        branch = branches[place(e)]
+        mine, theirs = place(branch["child_start"]), place(branch["parent_start"])
+        row, step = place(branch["offset"]), place(branch["child_stride"])
+        first_choice, next_row = place(branch["choices"]), branch["parent_stride"]
         if branch["n_child"] == 2 and branch["n_parent"] == 2:  # the common case
-            other_row = row + branch["parent_stride"]
-            low, high = upward[mine], upward[mine + 1]
+            other_row = row + place(next_row)
+            low, high = upward[mine], upward[mine + NEXT]
             off, on = scores[row] + low, scores[row + step] + high
             upward[theirs] += on if on > off else off
             choices[first_choice] = exceeds(on, off, tie)
             off, on = scores[other_row] + low, scores[other_row + step] + high
-            upward[theirs + 1] += on if on > off else off
-            choices[first_choice + 1] = exceeds(on, off, tie)
+            upward[theirs + NEXT] += on if on > off else off
+            choices[first_choice + NEXT] = exceeds(on, off, tie)
             continue
         for a in range(branch["n_parent"]):
             best, choice = scores[row] + upward[mine], 0
             for b in range(1, branch["n_child"]):
-                value = scores[row + b * step] + upward[mine + b]
+                value = scores[row + place(b) * step] + upward[mine + place(b)]
                 if exceeds(value, best, tie):
                     best, choice = value, b
-            upward[theirs + a] += best
-            choices[first_choice + a] = choice
-            row += branch["parent_stride"]
+            upward[theirs + place(a)] += best
+            choices[first_choice + place(a)] = choice
+            row += place(next_row)
 
 
 @merged
@@ -89,8 +89,9 @@ def walk_back(g, walk, labels):
         labels[j] = choice
         total += upward[start + choice]
     for e in range(branches.shape[0]):  # the parent already has its value
-        branch = branches[e]
-        labels[branch["child"]] = choices[branch["choices"] + labels[branch["parent"]]]
+        branch = branches[place(e)]
+        value = place(labels[place(branch["parent"])])
+        labels[place(branch["child"])] = choices[place(branch["choices"]) + value]
     return total
 
 
