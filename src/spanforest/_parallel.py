@@ -27,28 +27,37 @@ class Workers(NamedTuple):
     verbose: bool = False
 
     def run(
-        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], what: str
+        self,
+        function: Callable[..., Any],
+        calls: Iterable[tuple[Any, ...]],
+        what: str,
+        *,
+        is_brief: bool = False,
     ) -> list[Any]:
         """Return the function's results for many tuples of arguments.
 
         joblib runs them, in threads unless it was told otherwise. `what` names the
-        calls to users. Arguments may be named tuples, tuples and lists that hold
-        arrays; calls may share them.
+        calls to users, who see no line about calls that are brief. Arguments may be
+        named tuples, tuples and lists that hold arrays; calls may share them.
         """
         backend, _ = get_active_backend()
         client = getattr(backend, "client", None)  # of Dask
         if client is None:
             tasks = [delayed(function)(*arguments) for arguments in calls]
-            return self._run(tasks, what, nullcontext())
+            return self._run(tasks, what, nullcontext(), is_brief)
         packed = [_pack(arguments) for arguments in calls]
         tasks = [delayed(_call)(function, box, *arrays) for box, arrays in packed]
         shared = {id(array): array for _, arrays in packed for array in arrays}
         # else joblib sends an array to one worker, and it is lost if that worker dies
         on_all = parallel_config("dask", client=client, scatter=list(shared.values()))
-        return self._run(tasks, what, on_all)
+        return self._run(tasks, what, on_all, is_brief)
 
     def _run(
-        self, tasks: list[Any], what: str, context: AbstractContextManager[Any]
+        self,
+        tasks: list[Any],
+        what: str,
+        context: AbstractContextManager[Any],
+        is_brief: bool,
     ) -> list[Any]:
         with context:
             parallel = Parallel(
@@ -56,7 +65,8 @@ class Workers(NamedTuple):
                 prefer="threads",
                 return_as="generator" if self.verbose else "list",
             )
-            return list(track(parallel(tasks), len(tasks), what, verbose=self.verbose))
+            options = {"verbose": self.verbose, "is_brief": is_brief}
+            return list(track(parallel(tasks), len(tasks), what, **options))
 
 
 class _Place(NamedTuple):
