@@ -62,4 +62,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

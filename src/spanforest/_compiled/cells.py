@@ -51,4 +51,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

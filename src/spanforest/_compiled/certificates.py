@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 77eb31f04be87b25
+# stamp: 269f9d5e2769dbb4

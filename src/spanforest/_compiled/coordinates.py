@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 77eb31f04be87b25
+# stamp: 269f9d5e2769dbb4

@@ -91,4 +91,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

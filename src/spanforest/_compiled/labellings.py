@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

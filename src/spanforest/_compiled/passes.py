@@ -194,4 +194,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

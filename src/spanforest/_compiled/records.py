@@ -170,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

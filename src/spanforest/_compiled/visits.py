@@ -453,4 +453,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4
