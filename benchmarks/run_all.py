@@ -54,13 +54,14 @@ results:
 | `certificates.py` | [proofs of predictions](../docs/guide/certified.rst) |
 | `label_lists.py` | [the best label sets](../docs/guide/certified.rst) |
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
-| `self_tuning.py` | [a classifier that tunes itself](../docs/guide/tuning.rst) |
+| `self_tuning.py` | [what the search costs](../docs/guide/what_it_tries.rst) |
 | `joint_training.py` | [one model on all graphs](../docs/guide/graphs.rst) |
-| `default_choice.py` | [what it chooses from](../docs/guide/tuning.rst) |
+| `default_choice.py` | [what it chooses from](../docs/guide/what_it_tries.rst) |
 | `offsets.py` | [the measure](../docs/guide/measures.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
-| `which_kernel.py`, `forest_kernel.py` | [which kernel](../docs/which_kernel.rst) |
-| `several_kernels.py` | [one kernel or several](../docs/which_kernel.rst) |
+| `which_kernel.py`, `several_kernels.py` | [kernels](../docs/studies/kernels.rst) |
+| `forest_kernel.py` | [the forest kernel](../docs/which_kernel.rst) |
+| `how_long.py` | [how long it takes](../docs/guide/how_long.rst) |
 | `defaults.py`, `trees_and_gaps.py` | [the defaults](../docs/studies/defaults.rst) |
 """
 

@@ -72,6 +72,12 @@ def songs(folder, model_bytes):
 
 
 @pytest.fixture
+def few_trees(monkeypatch):
+    """Give the forests of a search five trees each, which is quick."""
+    monkeypatch.setattr("spanforest.tuning._candidates.SEARCH_TREES", 5)
+
+
+@pytest.fixture
 def ok(capsys):
     """Run a command that must succeed, and return what it printed.
 
@@ -83,7 +89,7 @@ def ok(capsys):
         out, err = capsys.readouterr()
         lines = err.splitlines()
         assert code == 0, err
-        usual = re.compile(r"spanforest: (wrote .*|[a-z ]+: \d+ of \d+, \d+ s)")
+        usual = re.compile(r"spanforest: (wrote .*|chosen: .*|.+: \d+ of \d+, \d+ s)")
         assert all(map(usual.fullmatch, lines)), err
         return out
 

@@ -15,7 +15,7 @@ from spanforest.datasets import Attribute, Relation
 
 FEATURES = ["tempo", "loudness", "length"]
 LABELS = ["happy", "sad", "calm"]
-FEW = ("--trees", "3")
+FEW = ("--trees", "3", "--C", "1")  # without tuning
 RAW = ("--scale", "none")
 # an ARFF file that does not say which attributes are labels
 BARE = "@relation r\n@attribute title string\n@attribute a {0, 1}\n@data\nx,1\n"

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from spanforest import RandomGraphEnsembleClassifier, RandomGraphEnsembleClassifierCV
 from spanforest._category_columns import CategoryColumns
 
 SIZES = pd.Categorical(["small", "large", None], ["small", "medium", "large"])
@@ -73,3 +74,16 @@ def test_indicators_have_a_column_for_every_category():
     known = CategoryColumns.of(frame, None)
     expected = [[1.5, 1, 0, 0], [np.nan, 0, 0, 1], [2.0, 0, 0, 0]]
     assert_array_equal(known.indicators(frame), expected)
+
+
+@pytest.mark.parametrize(
+    "model", [RandomGraphEnsembleClassifier(), RandomGraphEnsembleClassifierCV()]
+)
+@pytest.mark.parametrize("dtype", [object, "string"])
+def test_text_that_is_no_category_is_named_with_its_column(model, dtype):
+    cities = pd.Series([None, "Rome", "Bern"], dtype=dtype)
+    frame = pd.DataFrame({"age": [1.0, np.nan, 3.0], "city": cities})
+    with pytest.raises(ValueError, match=r"column 'city' of X .* found 'Rome'. If it"):
+        model.fit(frame, [[0, 1], [1, 0], [1, 1]])
+    with pytest.raises(ValueError, match=r"column 1 of X .* found 'Rome'"):
+        model.fit(frame.to_numpy(object), [[0, 1], [1, 0], [1, 1]])

@@ -138,3 +138,28 @@ def test_bad_new_data_is_refused_with_a_reason(classifier, method):
 def test_an_unknown_inference_is_refused(classifier):
     with pytest.raises(ValueError, match="one of 'certified', 'max_product'; got 'bp'"):
         classifier.fit(X, Y).predict(X, inference="bp")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"kernel": "poly", "degree": 999}, "must have finite values"),
+        ({"offset": [1.0]}, "a list of offsets must have one number for each"),
+        ({"class_weight": {7: 1}}, "not a value of any label"),
+        ({"graph": [(0, 99)]}, "99"),
+    ],
+)
+def test_a_fit_that_fails_leaves_nothing_half_fitted(classifier, params, message):
+    with pytest.raises(ValueError, match=message):
+        classifier.fit(X, Y).set_params(**params).fit(100 * X[:, :2], Y)
+    for method in ("predict", "decision_function", "predict_certified"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            getattr(classifier, method)(X_new)
+    if hasattr(classifier, "aggregation"):  # it has members of the fit before
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            classifier.predict(X_new, aggregation="mve")
+
+
+def test_the_parameter_c_has_an_upper_limit(classifier):
+    with pytest.raises(ValueError, match=r"C must be at most 1e.100; got 1e.308"):
+        classifier.set_params(C=1e308).fit(X, Y)

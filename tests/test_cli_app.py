@@ -57,11 +57,11 @@ def test_every_option_is_explained(name):
 
 @pytest.mark.needs_compiled
 @pytest.mark.parametrize("name", sorted({*command_names()} - {"reproduce"}))
-def test_the_example_in_the_help_runs(ok, songs, name):
+def test_the_example_in_the_help_runs(ok, songs, few_trees, name):
     files = {"train": "songs.spanforest", "predict": "predicted.csv"}
     files["report"] = "songs.html"
     words = {
-        "train": "songs.spanforest: 30 graphs over 3 labels",
+        "train": "songs.spanforest: 20 graphs over 3 labels, tuned",
         "evaluate": "multilabel accuracy",
         "inspect": "happy",
         "datasets": "circle10",

@@ -189,7 +189,7 @@ def test_archives_need_names_and_labels_only_where_they_are_used(
 
 @pytest.mark.needs_compiled
 def test_data_sets_are_known_by_name(ok, fails, folder):
-    args = ("--trees", "1", "--tol", "0.5", "-o", "m")
+    args = (*FEW, "--trees", "1", "--tol", "0.5", "-o", "m")
     ok("train", "Circle10", *RAW, *args)
     X, Y = make_circle(random_state=0)
     facts = json.loads(ok("evaluate", "m", "circle10", "--json"))

@@ -38,7 +38,7 @@ def test_text_is_encoded_by_what_it_says_not_by_its_order(
         return f"{name}.{suffix}"
 
     train = write("train", songs_of_keys(["blues", "major", "minor"] * 10))
-    args = ("--labels", "happy,sad", "--C", "10", *FEW)
+    args = ("--labels", "happy,sad", *FEW, "--C", "10")
     printed = ok("train", train, *args, "-o", "m")
     assert printed.splitlines()[2] == (
         "1 feature of text, encoded by its categories (so many): key (3)"

@@ -63,7 +63,7 @@ def test_names_of_labels_columns_and_files_cannot_move_the_cursor(capsys, folder
     Path("b\x1b[1m.csv").write_text(",".join(names) + "\n" + rows)
     model = ("-o", "m\x1b[1m")
     commands = [
-        ["train", "b\x1b[1m.csv", "--labels", "last:2", "--trees", "1", *model],
+        ["train", "b\x1b[1m.csv", "--labels", "last:2", "--C", "1", *model],
         ["evaluate", model[1], "b\x1b[1m.csv", "--per-label"],
         ["inspect", model[1]],
         ["inspect", model[1], "--json"],
@@ -81,9 +81,7 @@ def test_names_of_labels_columns_and_files_cannot_move_the_cursor(capsys, folder
 def test_predictions_are_escaped_on_a_terminal_only(monkeypatch, folder, capsys):
     rows = "".join(f"{i},{i % 2},{i // 2 % 2}\n" for i in range(20))
     Path("a.csv").write_text("tempo,happy\x1b[2J,calm\n" + rows)
-    assert (
-        main(["train", "a.csv", "--labels", "last:2", "--trees", "1", "-o", "m"]) == 0
-    )
+    assert main(["train", "a.csv", "--labels", "last:2", "--C", "1", "-o", "m"]) == 0
     capsys.readouterr()
     assert main(["predict", "m", "a.csv"]) == 0
     assert capsys.readouterr().out.startswith("happy\x1b[2J,calm\n")

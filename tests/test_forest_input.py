@@ -495,3 +495,41 @@ def test_weights_of_examples_reach_the_forest_and_its_folds(kind):
     expected = alone.fit(NUMBERS[EVEN], CODES[EVEN], weights[EVEN])
     assert_array_equal(inside.compared.K, expected.compared.K)
     assert_array_equal(rows, alone.rows(NUMBERS[ODD]))
+
+
+# --- the unit and the origin of features ----------------------------------------------
+
+DYADIC = np.round(NUMBERS * 2**10) / 2**10  # sums with 2**30 are exact
+
+
+def kernel_of(X, X_new):
+    given = ForestInput(KernelSpec(FEW_TREES), normalize=False, resources=Resources(0))
+    given.learn_scaling("auto", X)
+    given.fit(X, CODES)
+    return given.rows(X_new)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_unit_of_features_does_not_matter(form):
+    expected = kernel_of(form(NUMBERS), form(X_new))
+    for unit in (2.0**-40, 2.0**-300):  # trees of scikit-learn take these as equal
+        assert_array_equal(
+            kernel_of(form(NUMBERS * unit), form(X_new * unit)), expected
+        )
+
+
+def test_the_origin_of_features_does_not_matter():
+    expected = kernel_of(DYADIC, DYADIC)
+    assert_array_equal(kernel_of(DYADIC + 2.0**30, DYADIC + 2.0**30), expected)
+
+
+def test_values_far_outside_of_tiny_features_are_on_one_side_of_all_splits():
+    tiny = NUMBERS * 2.0**-300
+    at_most = kernel_of(tiny, tiny.max(axis=0)[None])
+    assert_array_equal(kernel_of(tiny, np.full((1, tiny.shape[1]), 1e30)), at_most)
+
+
+def test_ordinary_features_with_gaps_stay_as_they_are():
+    given = ForestInput(KernelSpec(FEW_TREES), normalize=False)
+    given.learn_scaling("auto", GAPS)
+    assert given.scaling is None

@@ -53,6 +53,16 @@ def test_sparse_and_dense_examples_fall_into_the_same_leaves(kind):
     assert_array_equal(grown.leaves(COUNTS), grown.leaves(sparse.csr_array(COUNTS)))
 
 
+def test_indices_of_a_sparse_matrix_may_have_64_bits():
+    wide = sparse.csr_array(COUNTS)
+    wide.indices = wide.indices.astype(np.int64)
+    wide.indptr = wide.indptr.astype(np.int64)
+    grown = ForestKernel(5).grow(wide, Y, seed=0)
+    expected = ForestKernel(5).grow(sparse.csr_array(COUNTS), Y, seed=0)
+    assert_array_equal(grown.leaves(wide), expected.leaves(COUNTS))
+    assert wide.indices.dtype == np.int64
+
+
 def test_leaves_are_numbered_through_all_trees_and_none_is_empty():
     grown = ForestKernel(7, min_samples_leaf=4).grow(X, Y, seed=0)
     leaves = grown.leaves(X)

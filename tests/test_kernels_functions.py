@@ -16,6 +16,7 @@ from spanforest.kernels import (
     scale_gamma,
     tanimoto_kernel,
 )
+from spanforest.kernels._functions import length_gamma
 
 
 @given(
@@ -136,3 +137,8 @@ def test_scale_gamma_is_that_of_support_vector_machines(container):
 def test_a_weight_of_two_counts_as_two_rows_in_scale_gamma():
     X, weights = np.random.default_rng(0).normal(size=(9, 3)), np.arange(9) % 3
     assert_allclose(scale_gamma(X, weights), scale_gamma(np.repeat(X, weights, axis=0)))
+
+
+@pytest.mark.parametrize("derive", [scale_gamma, length_gamma])
+def test_features_whose_squares_vanish_count_as_zero(derive):
+    assert derive(X * 1e-160) == 1.0

@@ -10,6 +10,7 @@ from spanforest.kernels._sum import check_kernels
 def test_weights_are_divided_by_their_sum():
     assert SumKernel(["linear", "rbf", "poly"], [1, 2, 1]).shares == [0.25, 0.5, 0.25]
     assert SumKernel(("linear", "rbf")).shares == [0.5, 0.5]
+    assert SumKernel(("linear", "rbf"), (1e308, 1e308)).shares == [0.5, 0.5]
 
 
 def test_sums_are_equal_if_kernels_and_weights_are():

@@ -253,6 +253,49 @@ def test_a_file_without_a_model_is_refused(path):
         load(path)
 
 
+# --- searches ------------------------------------------------------------------------
+
+
+def search(**params):
+    kernels = ["linear", ForestKernel(5), ["linear", "rbf"]]
+    return RandomGraphEnsembleClassifierCV(
+        2, kernels=kernels, Cs=[1.0], losses="edge", offsets=0, random_state=0, **params
+    ).fit(X, Y)
+
+
+def test_what_was_chosen_among_what_is_saved(path):
+    fitted = search()
+    save(fitted, path)
+    again = load(path)
+    assert again.chosen_ == fitted.chosen_
+    assert str(again.best_params_) == str(fitted.best_params_)
+    assert again.cv_results_.keys() == fitted.cv_results_.keys()
+    for name, column in fitted.cv_results_.items():
+        assert str(again.cv_results_[name]) == str(column), name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("best_index_", 3),
+        ("best_index_", -1),
+        ("best_index_", None),
+        ("params", []),
+        ("params", [{"C": 1.0}] * 3),
+        ("split1_test_score", np.zeros(2)),
+    ],
+)
+def test_results_of_a_search_that_do_not_fit_are_refused(path, name, value):
+    fitted = search()
+    if name in fitted.cv_results_:
+        fitted.cv_results_[name] = value
+    else:
+        setattr(fitted, name, value)
+    path.write_bytes(model_file(skops.io.dumps(fitted)))
+    with pytest.raises(ModelFileError, match="candidates and their scores do not fit"):
+        load(path)
+
+
 # --- archives ------------------------------------------------------------------------
 
 

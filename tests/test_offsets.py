@@ -144,6 +144,7 @@ def test_labels_with_more_values_may_stand_beside_an_offset_of_others():
         ([0, 1, np.inf, 0], Y, "offset must be a finite number"),
         ([[0.1] * 4], Y, "offset must be a finite number"),
         ([1, [2]], Y, "offset must be a finite number"),
+        ([0, -1e308, 0, 0], Y, "offset must be between -1e.100 and 1e.100; got"),
         ([0.1, 0.2], Y, "one number for each of the 4 labels; got 2"),
         (0.3, GRADES, "label 0 has 3 values and offset 0.3"),
         ([1, 0], GRADES, "label 0 has 3 values and offset 1"),

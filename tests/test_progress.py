@@ -26,6 +26,17 @@ def test_pipes_and_logs_get_plain_lines_now_and_then(monkeypatch):
     assert sys.stderr.getvalue() == "spanforest: counting: 3 of 3, 0 s\n"
 
 
+def test_brief_work_gets_lines_only_if_it_takes_long(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    options = {"verbose": True, "is_brief": True}
+    assert list(track(range(3), 3, "counting", **options)) == [0, 1, 2]
+    assert sys.stderr.getvalue() == ""
+    clock = iter(range(0, 1000, 3))
+    monkeypatch.setattr("spanforest._progress.time.monotonic", lambda: next(clock))
+    list(track(range(6), 6, "counting", **options))
+    assert "counting: 2 of 6" in sys.stderr.getvalue()
+
+
 def test_long_work_gets_a_line_every_few_seconds(monkeypatch):
     clock = iter(range(0, 1000, 3))  # three seconds later at every look
     monkeypatch.setattr("spanforest._progress.time.monotonic", lambda: next(clock))
@@ -69,7 +80,12 @@ def test_a_gap_is_shown_on_a_terminal(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "estimator", [MMCRFClassifier(), RandomGraphEnsembleClassifier(2)]
+    "estimator",
+    [
+        MMCRFClassifier(),
+        RandomGraphEnsembleClassifier(2),
+        RandomGraphEnsembleClassifier(2, training="joint"),
+    ],
 )
 def test_verbose_estimators_show_progress_and_learn_the_same(estimator, monkeypatch):
     pytest.importorskip("rich")

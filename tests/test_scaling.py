@@ -212,3 +212,9 @@ def test_a_scaling_of_new_examples_far_outside_is_refused():
 def test_a_rule_of_no_examples_that_count_leaves_features_alone():
     everywhere = np.ones(4, dtype=bool)
     assert_array_equal(Rule(everywhere, everywhere, True).learn(0 * X).factor, 1.0)
+
+
+def test_tiny_features_are_scaled_for_the_linear_kernel_like_any_others():
+    tiny = 2.0**-520 * X  # their squares are below the smallest normal number
+    expected = scaled_by("auto", "linear", X)
+    assert_allclose(scaled_by("auto", "linear", tiny), expected, rtol=1e-6)

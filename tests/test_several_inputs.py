@@ -555,3 +555,14 @@ def test_a_single_model_refuses_a_list_and_names_the_sum():
     fitted = MMCRFClassifier(kernel=SUM, random_state=0).fit(NUMBERS, LABELS)
     assert fitted.kernel_ == SUM
     assert isinstance(fitted._input.inputs[0], ForestInput)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_part_of_a_sum_may_vanish(dtype):
+    tiny = 2.0**-70 if dtype is np.float32 else 2.0**-530
+    X = (tiny * NUMBERS).astype(dtype)  # their squares are no normal numbers
+    classifier = ensemble(SumKernel(["linear", "rbf"]), scaling=None).fit(X, LABELS)
+    alone = ensemble("rbf", scaling=None).fit(X, LABELS)
+    assert np.isfinite(classifier.decision_function(X)).all()
+    half = 0.5 * alone._input.rows(X)
+    assert_allclose(classifier._input.rows(X), half, rtol=1e-5, atol=1e-6)

@@ -8,7 +8,7 @@ from searches import tuned
 from small_data import NOISY_Y as Y
 from small_data import X, X_new
 
-from spanforest import RandomGraphEnsembleClassifier
+from spanforest import RandomGraphEnsembleClassifier, _compilation
 from spanforest.aggregation import combine
 from spanforest.kernels import ForestKernel
 from spanforest.tuning import _candidates, _contest, _estimator
@@ -53,7 +53,7 @@ def held(search, is_open=True, limit=None, kinds="aaaaa"):
         OfKind({"kernel": f"{kind} {k}"}, Table(grid, 3))
         for k, (kind, _) in enumerate(zip(kinds, search.scores, strict=False))
     ]
-    start = 0.0 if search.clock is not None else np.inf
+    start = _compilation.clock() if search.clock is not None else np.inf
     outcome = compete(
         search,
         entrants,
@@ -116,8 +116,17 @@ def test_of_equal_kernels_the_first_one_wins():
 def clock(monkeypatch):
     """Return a clock in a list, which the contest reads."""
     now = [0.0]
-    monkeypatch.setattr(_contest.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
     return now
+
+
+def test_compiling_does_not_count_against_the_limit(clock):
+    deadline = Deadline(_compilation.clock(), limit=5)
+    with _compilation.clock_stopped():
+        clock[0] += 100
+    assert deadline.allows(5)
+    clock[0] += 1
+    assert not deadline.allows(5)
 
 
 @pytest.mark.parametrize("limit", range(1, 15))

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from searches import UNIT, tuned
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 from small_data import GRADES, X, X_new
@@ -202,6 +202,7 @@ def test_switching_the_aggregation_needs_no_refit():
     [
         ({"Cs": []}, "Cs must hold at least one value"),
         ({"Cs": [1.0, 0.0]}, "each of Cs must be a number greater than 0; got 0"),
+        ({"Cs": [1e101]}, "each of Cs must be at most 1e.100; got 1e.101"),
         ({"Cs": "1"}, "each of Cs must be a number greater than 0; got '1'"),
         ({"gammas": [-1.0]}, "each of gammas must be a number greater than 0; got -1"),
         ({"gammas": []}, "gammas must hold at least one value"),
@@ -214,13 +215,15 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"losses": ()}, "losses must hold at least one value"),
         ({"offsets": ()}, "offsets must hold at least one value"),
         ({"offsets": ["0"]}, "each of offsets must be a number"),
+        ({"offsets": [1e308]}, "each of offsets must be at most 1e.100; got 1e.308"),
         ({"cv": 1}, "cv=1 folds cannot be made of n_samples=60"),
         ({"cv": 61}, "cv=61 folds cannot be made of n_samples=60"),
+        ({"cv": None}, "cv must be a number, a splitter or folds; got None"),
         ({"cv": "three"}, "Expected `cv` as an integer"),
         ({"scoring": "accurate"}, "scoring must be one of 'mean', .* got 'accurate'"),
         ({"scoring": 3}, "scoring must be one of 'mean', .* got 3"),
         ({"scoring": "roc_auc"}, "must compare true and predicted .* 'roc_auc' cannot"),
-        ({"scoring": "neg_log_loss"}, "'neg_log_loss' cannot: .* predict_proba"),
+        ({"scoring": "neg_log_loss"}, "'neg_log_loss' cannot: it needs prob"),
         ({"scoring": lambda t, p: np.nan}, "the result of scoring must be a number"),
         ({"n_estimators_search": 0}, "n_estimators_search must be a whole number"),
         ({"n_estimators": 0}, "n_estimators must be a whole number"),
@@ -231,6 +234,30 @@ def test_switching_the_aggregation_needs_no_refit():
 def test_bad_parameters_are_refused_with_a_reason(params, message):
     with pytest.raises(ValueError, match=message):
         tuned(**params).fit(X, Y)
+
+
+def test_a_method_that_needs_probabilities_says_so():
+    fitted = tuned().fit(X, Y)
+    with pytest.raises(AttributeError, match="Set probability=True and call 'fit'"):
+        fitted.predict_proba(X_new)
+    for absent in ("predict_log_proba", "__qualname__", "mro"):
+        assert not hasattr(fitted, absent)
+
+
+def test_a_fit_that_is_stopped_after_the_search_leaves_no_half_fitted_model(
+    monkeypatch,
+):
+    fitted = tuned(Cs=[1.0]).fit(X, Y)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomGraphEnsembleClassifier, "_learn", stop)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(X, Y)
+    for method in ("predict", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(fitted, method)(X)
 
 
 def test_parameters_that_are_tuned_cannot_be_set():

@@ -64,6 +64,7 @@ SCORERS = {
     "accuracy": multilabel_accuracy,
     "f1_micro": microlabel_f1,
     "f1_macro": partial(f1_score, average="macro", zero_division=0.0),
+    "neg_hamming_loss": lambda t, p, **w: microlabel_accuracy(t, p, **w) - 1,
     "f1_samples": partial(f1_score, average="samples", zero_division=0.0),
     "jaccard_samples": partial(jaccard_score, average="samples", zero_division=0.0),
     microlabel_accuracy_scorer: microlabel_accuracy,

@@ -116,6 +116,21 @@ class CategoryColumns:
         return total
 
 
+def point_out_text(X: Any) -> None:
+    """Raise an error about the first column that holds text, if there is one.
+
+    Examples
+    --------
+    >>> point_out_text([[1, 2], ["red", 3]])
+    Traceback (most recent call last):
+        ...
+    ValueError: column 0 of X must hold numbers; found 'red'. ...
+    """
+    X = X if _is_frame(X) else np.asarray(X, dtype=object)
+    for j in range(X.shape[1] if np.ndim(X) == 2 else 0):
+        _floats(_column(X, j), _name(X, j))
+
+
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape") and not sparse.issparse(X)
 
@@ -179,7 +194,8 @@ def _floats(column: Any, name: Any) -> NDArray[np.float64]:
             return column.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
-        text = next(v for v in _values(column) if not isinstance(v, int | float))
+        known = (value for value in _values(column) if not is_missing(value))
+        text = next(value for value in known if not isinstance(value, int | float))
         raise ValueError(
             f"column {name!r} of X must hold numbers; found {text!r}. If it holds "
             'categories, give it the type "category" in pandas, or name it in '

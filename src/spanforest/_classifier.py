@@ -15,13 +15,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from spanforest._category_columns import point_out_text
 from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
 from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._offsets import check_offset, read_offset
-from spanforest._parameters import check_count, check_number, check_option
+from spanforest._parameters import LARGEST, check_count, check_number, check_option
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import Targets, read_targets
@@ -51,7 +52,7 @@ DECODERS: dict[str, Decoder] = {
 }
 # attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
-    *("cell_coef_", "dual_coef_", "_stacked_weights", "X_fit_"),
+    *("cell_intercept_", "cell_coef_", "dual_coef_", "_stacked_weights", "X_fit_"),
     *("calibration_", "_calibrated_aggregation", "_fit_digest"),
 )
 # attributes that describe the training data: members have those of their ensemble
@@ -101,6 +102,10 @@ class GraphClassifier(
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # the last that `fit` sets: a fit that failed leaves nothing to predict with
+        return "cell_intercept_" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -197,7 +202,7 @@ class GraphClassifier(
     def _settings(self) -> Settings:
         find_loss(self.loss)  # refuses unknown names
         return Settings(
-            C=check_number("C", self.C),
+            C=check_number("C", self.C, maximum=LARGEST),
             loss=self.loss,
             fit_intercept=bool(self.fit_intercept),
             tol=check_number("tol", self.tol),
@@ -235,7 +240,9 @@ class GraphClassifier(
             return check_array(numbers, estimator=self, input_name="X", **options)
         try:
             return validate_data(self, X, reset=reset, **options)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
+            if "could not convert string" in str(error) or "NAType" in str(error):
+                point_out_text(X)
             if accepts_nan or "contains NaN" not in str(error):
                 raise
             inside = self._input.singles

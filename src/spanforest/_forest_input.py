@@ -18,6 +18,7 @@ from spanforest._category_columns import CategoryColumns
 from spanforest._feature_parts import forest_parts
 from spanforest._inputs import Basis, Indices, Input, KernelMatrix
 from spanforest._parameters import seed_sequence
+from spanforest._scaling import Scaling
 from spanforest.factors import Coordinates
 from spanforest.kernels import ForestKernel
 from spanforest.kernels._forest import LeafMap
@@ -29,6 +30,10 @@ from spanforest.solver import SparseForm
 # matter of memory: here a matrix takes 200 MB, and its copy for training 100 MB.
 MOST_IN_MATRIX = 5000
 LARGEST = float(np.finfo(np.float32).max)  # the trees of scikit-learn compare float32
+# They also take values as equal that differ by 1e-7 or less. Features with a smaller
+# range are multiplied by a power of two, which changes nothing else in a tree.
+SMALLEST_RANGE = 2.0**-7
+SMALLEST_SHARE = 2.0**-10  # of the size; or float32 would leave few different values
 _SEED_KEY = 0x666F72657374  # no member of an ensemble has this key
 
 
@@ -220,6 +225,16 @@ class ForestInput(Input):
             return self.columns.indicators(X)
         return self.columns.numbers(X)
 
+    def learn_scaling(
+        self, name: str | None, X: Any, sample_weight: Any = None
+    ) -> None:
+        """Check the name; features are only scaled so that trees can tell them apart.
+
+        So their unit and their origin do not matter.
+        """
+        super().learn_scaling(name, X, sample_weight)
+        self.scaling = _scaling_for_trees(X)
+
     def fit(
         self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
     ) -> ForestBasis:
@@ -232,7 +247,7 @@ class ForestInput(Input):
         self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
     ) -> ForestBasis:
         """Return a basis without a forest: every fold grows one of its own."""
-        X = _for_trees(X)
+        X = self._for_trees(X)
         _check_columns(X)
         _check_no_kernel_matrix(X)
         root = seed_sequence(self._resources.random_state)
@@ -250,15 +265,25 @@ class ForestInput(Input):
 
     def rows(self, X: Any) -> Any:
         """Return the kernel values between new and training examples."""
-        return GrownForest(self.leaf_map, self.members).rows(_for_trees(X))
+        return GrownForest(self.leaf_map, self.members).rows(self._for_trees(X))
 
     def feature_parts(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the parts of the features that trees split."""
-        row = _for_trees(X)
+        row = self._for_trees(X)
         row = row.toarray()[0] if sparse.issparse(row) else row[0]
         return forest_parts(self.leaf_map, self.members, row, weights)
+
+    def _for_trees(self, X: Any) -> Any:
+        """Return X as the trees compare it, in single precision."""
+        _check_values(X)
+        if self.scaling is not None:
+            with np.errstate(over="ignore"):  # beyond all training examples
+                X = self.scaling.apply(X.astype(np.float64, copy=False))
+            values = X.data if sparse.issparse(X) else X
+            np.clip(values, -LARGEST, LARGEST, out=values)  # on the same side as before
+        return X.astype(np.float32, copy=False)
 
 
 def leaf_features(members: sparse.csr_array, n_trees: int) -> sparse.csr_array:
@@ -285,8 +310,32 @@ def leaf_features(members: sparse.csr_array, n_trees: int) -> sparse.csr_array:
     return sparse.hstack([shared, private], format="csr") / np.sqrt(n_trees)
 
 
-def _for_trees(X: Any) -> Any:
-    """Return X in single precision, which the trees compare."""
+def _scaling_for_trees(X: Any) -> Scaling | None:
+    """Return a scaling of the features that trees could not tell apart as they are.
+
+    These are features of a small range, or of a range that is small beside their size.
+    None if there are no such features.
+    """
+    if sparse.issparse(X):  # zeros stay zero
+        high = abs(X).max(axis=0).toarray().ravel().astype(np.float64)
+        low = np.zeros_like(high)
+    else:  # these ignore NaN
+        low = np.fmin.reduce(X, axis=0).astype(np.float64)
+        high = np.fmax.reduce(X, axis=0).astype(np.float64)
+    with np.errstate(over="ignore"):  # `_check_values` refuses such features
+        spread = high - low
+    is_far = spread < SMALLEST_SHARE * np.maximum(np.abs(low), np.abs(high))
+    is_far &= spread > 0.0
+    is_small = (spread < SMALLEST_RANGE) & (spread > 0.0)
+    if not (is_far | is_small).any():
+        return None
+    exponent = np.maximum(np.frexp(spread)[1], -1000)
+    factor = np.where(is_small, np.ldexp(1.0, -exponent), 1.0)
+    return Scaling(np.where(is_far, low + spread / 2, 0.0), factor)
+
+
+def _check_values(X: Any) -> None:
+    """Refuse values that the trees cannot compare."""
     values = X.data if sparse.issparse(X) else X
     if sparse.issparse(X) and np.isnan(values).any():
         raise ValueError(
@@ -299,7 +348,6 @@ def _for_trees(X: Any) -> Any:
                 f"X has values above {LARGEST:.2g} in size, the largest that a forest "
                 "can compare. Divide these features by a constant."
             )
-    return X.astype(np.float32, copy=False)
 
 
 def _check_columns(X: Any) -> None:
@@ -309,7 +357,8 @@ def _check_columns(X: Any) -> None:
     if len(empty):
         raise ValueError(
             f"every feature needs a value in some training example; column {empty[0]} "
-            f"of X is NaN everywhere ({len(empty)} such columns). Leave them out."
+            f"of X is NaN everywhere (columns of this kind: {len(empty)}). Leave them "
+            "out."
         )
 
 

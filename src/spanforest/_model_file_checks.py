@@ -23,6 +23,7 @@ from spanforest._forest_input import ForestInput
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
 from spanforest.kernels._forest import LeafMap
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 __all__ = [
     *("TRUSTED", "check_contents", "contents", "largest_size", "name_of"),
@@ -151,6 +152,8 @@ def check_contents(model: BaseEstimator) -> None:
     for where, item in contents(model):
         if isinstance(item, GraphClassifier):
             _check_classifier(item)
+        elif isinstance(item, RandomGraphEnsembleClassifierCV):
+            _check_search(item)
         elif isinstance(item, LabelGraph):
             again = LabelGraph(item.n_labels, item.edges)
             if again != item or again.n_components != item.n_components:
@@ -181,6 +184,20 @@ def _check_classifier(model: GraphClassifier) -> None:
     n_cells, n_columns = model._factors.n_cells, model._weights.shape[1]
     if n_columns != n_cells or model.cell_intercept_.shape != (n_cells,):
         raise ValueError("its weights and its graph do not fit together")
+
+
+def _check_search(search: RandomGraphEnsembleClassifierCV) -> None:
+    """Refuse results that have not one row per candidate, of which one was chosen."""
+    if "cv_results_" not in vars(search):  # not fitted
+        return
+    results = vars(search)["cv_results_"]
+    candidates = results["params"]
+    if (
+        any(len(column) != len(candidates) for column in results.values())
+        or not all({"kernel", "C", "loss", "offset"} <= {*one} for one in candidates)
+        or search.best_index_ not in range(len(candidates))
+    ):
+        raise ValueError("its candidates and their scores do not fit together")
 
 
 def _check_examples(item: BaseEstimator) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spanforest._parameters import LARGEST
 from spanforest.factors import FactorGraph
 
 __all__ = ["check_offset", "offset_cells", "read_offset"]
@@ -33,6 +34,10 @@ def read_offset(offset: Any) -> NDArray[np.float64]:
         raise ValueError(
             "offset must be a finite number, or a list with one for each label; got "
             f"{offset!r:.80}."
+        )
+    if np.abs(numbers).max(initial=0.0) > LARGEST:
+        raise ValueError(
+            f"offset must be between {-LARGEST:g} and {LARGEST:g}; got {offset!r:.80}."
         )
     return numbers
 

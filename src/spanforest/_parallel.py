@@ -27,34 +27,41 @@ class Workers(NamedTuple):
     verbose: bool = False
 
     def run(
-        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], what: str
+        self,
+        function: Callable[..., Any],
+        calls: Iterable[tuple[Any, ...]],
+        what: str,
+        *,
+        is_brief: bool = False,
     ) -> list[Any]:
         """Return the function's results for many tuples of arguments.
 
         joblib runs them, in threads unless it was told otherwise. `what` names the
-        calls to users. Arguments may be named tuples, tuples and lists that hold
-        arrays; calls may share them.
+        calls to users, who see no line about calls that are brief. Arguments may be
+        named tuples, tuples and lists that hold arrays; calls may share them.
         """
         backend, _ = get_active_backend()
         client = getattr(backend, "client", None)  # of Dask
         # joblib does not send calls to a cluster of one worker: it runs them here
         if client is None or effective_n_jobs(self.n_jobs) == 1:
-            return self._run([delayed(function)(*call) for call in calls], what)
+            tasks = [delayed(function)(*arguments) for arguments in calls]
+            return self._run(tasks, what, is_brief)
         packed = [_pack(arguments) for arguments in calls]
         held = _hold(client, [array for _, arrays in packed for array in arrays])
         tasks = [
             delayed(_call)(function, box, *(held[id(array)] for array in arrays))
             for box, arrays in packed
         ]
-        return self._run(tasks, what)
+        return self._run(tasks, what, is_brief)
 
-    def _run(self, tasks: list[Any], what: str) -> list[Any]:
+    def _run(self, tasks: list[Any], what: str, is_brief: bool) -> list[Any]:
         parallel = Parallel(
             n_jobs=self.n_jobs,
             prefer="threads",
             return_as="generator" if self.verbose else "list",
         )
-        return list(track(parallel(tasks), len(tasks), what, verbose=self.verbose))
+        options = {"verbose": self.verbose, "is_brief": is_brief}
+        return list(track(parallel(tasks), len(tasks), what, **options))
 
 
 def _hold(client: Any, arrays: list[Any]) -> dict[int, Any]:

@@ -8,13 +8,22 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["check_count", "check_number", "check_option", "seed_sequence"]
+__all__ = ["LARGEST", "check_count", "check_number", "check_option", "seed_sequence"]
+
+LARGEST = 1e100  # of C, weights and offsets: far beyond all use, and none overflows
 
 
 def check_number(
-    name: str, value: Any, *, minimum: float = 0.0, strict: bool = True
+    name: str,
+    value: Any,
+    *,
+    minimum: float = 0.0,
+    maximum: float = np.inf,
+    strict: bool = True,
 ) -> float:
     """Return a finite number greater than `minimum`; or equal to it if not `strict`.
+
+    It may be equal to `maximum`.
 
     Examples
     --------
@@ -28,6 +37,8 @@ def check_number(
         raise ValueError(
             f"{name} must be a number {relation} {minimum:g}; got {value!r}."
         )
+    if value > maximum:
+        raise ValueError(f"{name} must be at most {maximum:g}; got {value!r}.")
     return float(value)
 
 

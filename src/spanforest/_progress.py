@@ -51,9 +51,16 @@ def _has_bar() -> bool:
 
 
 def track(
-    items: Iterable[Any], total: int, description: str, *, verbose: bool
+    items: Iterable[Any],
+    total: int,
+    description: str,
+    *,
+    verbose: bool,
+    is_brief: bool = False,
 ) -> Iterator[Any]:
     """Yield the items; if `verbose`, show how many of them were yielded.
+
+    Work that is expected to be brief gets lines only if it takes some seconds.
 
     Examples
     --------
@@ -69,7 +76,7 @@ def track(
         for number, item in enumerate(items, start=1):
             seconds = time.monotonic() - start
             text = f"{description}: {number} of {total}, {seconds:.0f} s"
-            lines.show(text, is_last=number == total)
+            lines.show(text, is_last=number == total and not is_brief)
             yield item
 
 

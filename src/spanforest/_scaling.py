@@ -114,7 +114,8 @@ class Rule(NamedTuple):
         if self.unit_length:
             # E (x - centre)² = variance + (mean - centre)²
             squares = standard.var_ + np.square(standard.mean_ - centre)
-            length = float(squares @ np.square(factor))
+            # squares of the factors alone would overflow for tiny features
+            length = float(np.square(np.sqrt(squares) * factor).sum())
             factor /= np.sqrt(length) if length > 0.0 else 1.0
         return Scaling(centre, factor)
 

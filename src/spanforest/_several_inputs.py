@@ -228,11 +228,10 @@ class SumInput(_Composed):
         As with a single kernel, what was learned without labels is kept in folds.
         """
         bases = self._fit_each(X, Y, sample_weight)
-        diagonals = (basis.matrix().diagonal() for basis in bases)
-        sizes = [float(np.average(own, weights=sample_weight)) for own in diagonals]
+        sizes = [_mean_size(basis.matrix(), sample_weight) for basis in bases]
         kernel: Any = self.spec.name
         shares = zip(kernel.shares, sizes, strict=True)
-        self.factors = tuple(share / (size or 1.0) for share, size in shares)
+        self.factors = tuple(share / size for share, size in shares)
         return sum_of(bases, self.factors)
 
     @property
@@ -265,6 +264,12 @@ def _summed_parts(
             return None
         total = total + parts
     return total
+
+
+def _mean_size(K: NDArray[np.floating], sample_weight: Any) -> float:
+    """Return the mean of k(x, x); 1 if it is as good as zero, as for zero vectors."""
+    size = float(np.average(K.diagonal(), weights=sample_weight))
+    return size if size >= np.finfo(K.dtype).tiny else 1.0
 
 
 def sum_of(bases: Sequence[Any], factors: Sequence[float]) -> Basis:

@@ -116,7 +116,7 @@ def train_member(
 
 
 def train_first(
-    data: TrainingSet, draw: Draw, settings: Settings
+    data: TrainingSet, draw: Draw, settings: Settings, watch: Watch | None = None
 ) -> tuple[Model, NDArray[np.float64] | None]:
     """Train the first member; return it, and the `start` of all others.
 
@@ -125,7 +125,7 @@ def train_first(
     """
     factors, rng = draw.start(data)
     form, problem = _pose(data, factors, settings)
-    solution = next(_solve(form, problem, [settings.C], rng, settings))
+    solution = next(_solve(form, problem, [settings.C], rng, settings, watch))
     start = None
     if problem.shares_sums:
         n_sums = int((factors.n_values - 1).sum())

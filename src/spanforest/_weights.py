@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spanforest._labels import LabelCoding, read_labels
-from spanforest._parameters import check_number
+from spanforest._parameters import LARGEST, check_number
 
 __all__ = ["Targets", "read_targets"]
 
 Weights = NDArray[np.float64]
+
+_SMALLEST = 1e-100  # the product of two smaller weights could vanish
 
 
 class Targets(NamedTuple):
@@ -95,6 +97,14 @@ def _read_sample_weight(sample_weight: Any, n_samples: int) -> Weights | None:
             "sample_weight must be positive for at least one example; all of them are "
             "zero, so there is nothing to learn from."
         )
+    extreme = np.flatnonzero((weight > 0) & (weight < _SMALLEST) | (weight > LARGEST))
+    if len(extreme):
+        i = int(extreme[0])
+        raise ValueError(
+            f"sample_weight must be 0 or between {_SMALLEST:g} and {LARGEST:g}; the "
+            f"weight of example {i} is {weight[i]:g}. Multiply all weights by a "
+            "constant, and divide C by it."
+        )
     return weight
 
 
@@ -155,7 +165,8 @@ def _check_values(weights: Mapping[Any, Any], values: set[Any], where: str) -> N
                 f"class_weight has a weight for {value!r}, which is not a value of "
                 f"{where} in y. Values are {known}; leave the others out."
             )
-        check_number(f"class_weight of {value!r}", weight, strict=False)
+        name = f"class_weight of {value!r}"
+        check_number(name, weight, maximum=LARGEST, strict=False)
 
 
 def _table(weights: Mapping[Any, Any], values: NDArray[Any]) -> Weights:
@@ -168,4 +179,10 @@ def _label_weight(tables: list[Weights] | None, Y: NDArray[np.int32]) -> Weights
         return None
     known = np.maximum(Y, 0)
     columns = [table[codes] for table, codes in zip(tables, known.T, strict=True)]
-    return np.ascontiguousarray(np.column_stack(columns))
+    weights = np.ascontiguousarray(np.column_stack(columns))
+    if not weights[Y >= 0].any():
+        raise ValueError(
+            "class_weight must be positive for some value that occurs in y; all are "
+            "zero, so there is nothing to learn from."
+        )
+    return weights

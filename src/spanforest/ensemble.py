@@ -20,6 +20,7 @@ from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation, check_jo
 from spanforest._offsets import read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
+from spanforest._progress import watch_gap
 from spanforest._several_inputs import of_member
 from spanforest._training import (
     Draw,
@@ -309,11 +310,14 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         if n_kept == n_members:
             return []
         n_kernels = self._input.n_kernels
+        # one model for all graphs has passes to show, but no other members
+        is_loud = bool(self.verbose) and self.training == "joint"
         with single_blas_thread():  # once, instead of once for each member
-            firsts = [
-                train_first(data.of_member(number), plan.draws[0], settings)
-                for number in range(n_kernels)
-            ]
+            with watch_gap(settings.tol, verbose=is_loud) as watch:
+                firsts = [
+                    train_first(data.of_member(number), plan.draws[0], settings, watch)
+                    for number in range(n_kernels)
+                ]
             started = [data._replace(start=start) for _, start in firsts]
             calls = [
                 (started[t % n_kernels].of_member(t), plan.draws[t], settings)

@@ -28,6 +28,7 @@ from spanforest.inference import (
     max_sum,
     tree_reweighted,
 )
+from spanforest.kernels import ForestKernel, SumKernel
 
 EXAMPLES = 20  # inputs of one call of `try_law`
 SLACK = 2e-10  # of the sizes that are added up: how much rounding may hide
@@ -178,7 +179,20 @@ def _check_list(labellings, sums, row, lists) -> None:
 
 # --- training ------------------------------------------------------------------------
 
-KERNELS = ["linear", "rbf", "poly", "cosine", "tanimoto", "precomputed"]
+FOREST = ForestKernel(3, min_samples_leaf=1)
+KERNELS: list[Any] = ["linear", "rbf", "poly", "cosine", "tanimoto", "precomputed"]
+KERNELS += [FOREST, ["rbf", FOREST], SumKernel(["poly", FOREST])]
+KERNELS += [SumKernel(["linear", "rbf"])]
+NO_GAMMA = ("linear", "cosine", "tanimoto", "precomputed")
+
+
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "none": lambda rng, n: None,
+    "equal": lambda rng, n: np.ones(n),
+    "some": lambda rng, n: rng.integers(0, 3, size=n),
+    "some sizes": lambda rng, n: 10.0 ** rng.integers(-9, 9, size=n),
+    "all sizes": lambda rng, n: 10.0 ** rng.integers(-300, 300, size=n),
+}
 
 
 @st.composite
@@ -202,6 +216,10 @@ def trainings(draw: Any) -> dict[str, Any]:
         "tol": draw(st.sampled_from([1e-12, 1e-2, 1e2])),
         "loss": draw(st.sampled_from(["edge", "hamming"])),
         "is_ensemble": draw(st.booleans()),
+        "is_joint": draw(st.booleans()),
+        "offset": draw(st.sampled_from([0.0, 0.0, 0.3, -1e9, 1e100, 1e308])),
+        "weights": draw(st.sampled_from(sorted(WEIGHTS))),
+        "class_weight": draw(st.sampled_from([None, None, "balanced", {0: 1e9}])),
         "gamma": draw(st.sampled_from([None, None, 1e-300, 1e300, 1.0])),
     }
 
@@ -215,15 +233,18 @@ def check_training(case: dict[str, Any]) -> None:
     """Train and predict: a clear error, or numbers that are finite and certified."""
     case = dict(case)
     X, Y = case.pop("X"), case.pop("Y")
-    kind = MMCRFClassifier
-    if case.pop("is_ensemble"):
+    kind, kernel = MMCRFClassifier, case["kernel"]
+    is_joint = case.pop("is_joint") and not isinstance(kernel, list)
+    if case.pop("is_ensemble") or isinstance(kernel, list) or is_joint:
         kind = RandomGraphEnsembleClassifier
         case["n_estimators"] = 2
-    if case["kernel"] in ("linear", "cosine", "tanimoto", "precomputed"):
+        case["training"] = "joint" if is_joint else "separate"
+    weights = WEIGHTS[case.pop("weights")](np.random.default_rng(0), len(X))
+    if kernel in NO_GAMMA:
         case["gamma"] = None
-    if case["kernel"] == "tanimoto":
+    if kernel == "tanimoto":
         X = np.abs(X)
-    if case["kernel"] == "precomputed":
+    if kernel == "precomputed":
         with np.errstate(all="ignore"):
             X = X @ X.T
     with warnings.catch_warnings():
@@ -231,7 +252,7 @@ def check_training(case: dict[str, Any]) -> None:
         # scikit-learn adds up X to see whether it is finite
         warnings.filterwarnings("ignore", "invalid value .* in reduce", RuntimeWarning)
         try:
-            model = kind(max_iter=20, random_state=0, **case).fit(X, Y)
+            model = kind(max_iter=20, random_state=0, **case).fit(X, Y, weights)
             decoding = model.predict_certified(X)
             model.predict(X)
             decisions = model.decision_function(X) if Y.max() < 2 else np.zeros(1)
@@ -240,16 +261,18 @@ def check_training(case: dict[str, Any]) -> None:
             if "spanforest" not in last and "sklearn" not in last:
                 raise
             return
-    _check_model(model, case, len(X))
+    largest = 1.0 if weights is None else float(np.max(weights))
+    _check_model(model, case, len(X) * max(1.0, largest))
     for name, values in (("scores", decoding.score), ("decisions", decisions)):
         if not np.isfinite(values).all():
             raise Finding(f"{name} are not finite")
 
 
-def _check_model(model: Any, case: dict[str, Any], n: int) -> None:
+def _check_model(model: Any, case: dict[str, Any], n: float) -> None:
+    """Compare objectives; `n` is the number of examples, or more if they weigh more."""
     numbers = {
         name: np.atleast_1d(getattr(model, name))
-        for name in ("intercept_", "dual_objective_", "duality_gap_")
+        for name in ("cell_intercept_", "dual_objective_", "duality_gap_")
     }
     numbers["weights"] = model._weights
     for name, values in numbers.items():
@@ -257,6 +280,7 @@ def _check_model(model: Any, case: dict[str, Any], n: int) -> None:
             raise Finding(f"{name} of a trained model is not finite")
     dual, gap = numbers["dual_objective_"], numbers["duality_gap_"]
     scale = case["C"] * n * 10 + np.abs(dual)
+    scale *= 1.0 if case["class_weight"] is None else 1e9
     if (gap < -1e-9 * scale).any():
         raise Finding("a duality gap is negative")
     if (dual < -1e-9 * scale).any():

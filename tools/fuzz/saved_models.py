@@ -14,9 +14,11 @@ import sys
 import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import skops.io
 from data_files import FOLDER, npy_of, zip_of
 from harness import Finding, Target
@@ -32,11 +34,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from spanforest import RandomGraphEnsembleClassifierCV
 from spanforest._model_file_checks import TRUSTED
+from spanforest.kernels import ForestKernel, SumKernel
 from spanforest.paper.baselines import PerLabelClassifier
 from spanforest.persistence import ModelFileError, load
 
 SPARSE_X = sparse.csr_array(np.where(X_OLD > 0, X_OLD, 0.0))
+GAPS = np.where(np.arange(X_OLD.size).reshape(X_OLD.shape) % 5, X_OLD, np.nan)
 HIDDEN = np.where(np.arange(Y_OLD.size).reshape(Y_OLD.shape) % 7, Y_OLD, np.nan)
 CYCLE = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)]
 AUDITED = (
@@ -56,6 +61,7 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
     ("predict_topk", {"k": 3}),
     ("decision_function", {}),
     ("predict_proba", {}),
+    ("predict_ranking", {"k": 2}),
 ]
 
 
@@ -67,6 +73,7 @@ class Case(NamedTuple):
 
 def _fitted() -> Iterator[Any]:
     warnings.simplefilter("ignore")
+    yield from _fitted_with_forests()
     yield mmcrf().fit(X_OLD, Y_OLD)
     yield mmcrf(graph=CYCLE, kernel="rbf").fit(X_OLD, WORDS)
     yield mmcrf(probability=True).fit(SPARSE_X, GRADES)
@@ -78,6 +85,24 @@ def _fitted() -> Iterator[Any]:
     yield DecisionTreeClassifier(max_depth=3).fit(X_OLD, Y_OLD)
     yield PerLabelClassifier(SVC()).fit(X_OLD, Y_OLD)
     yield make_pipeline(KMeans(2, n_init=1), KNeighborsClassifier()).fit(X_OLD, Y_OLD)
+
+
+def _fitted_with_forests() -> Iterator[Any]:
+    forest = ForestKernel(4)
+    yield ensemble(kernel=forest, offset=0.3).fit(GAPS, Y_OLD)
+    yield ensemble(kernel=forest, training="joint").fit(SPARSE_X, Y_OLD)
+    yield ensemble(kernel=["rbf", forest], probability=True).fit(X_OLD, Y_OLD)
+    yield ensemble(kernel=SumKernel(["poly", forest])).fit(1e9 + X_OLD, Y_OLD)
+    yield mmcrf(kernel=forest, offset=[0.1] * 5).fit(_table(X_OLD), WORDS)
+    yield RandomGraphEnsembleClassifierCV(
+        2, kernels=("linear", forest), Cs=(1.0,), cv=2, random_state=0
+    ).fit(X_OLD, Y_OLD)
+
+
+def _table(X: Any) -> pd.DataFrame:
+    """Return a table with a column of categories."""
+    words = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    return frame(X).assign(**{"column 0": pd.Categorical(words)})
 
 
 SEEDS: list[dict[str, bytes]] = []
@@ -232,6 +257,9 @@ def exercise(model: Any, *, is_changed: bool = False) -> None:
 
 def _examples(model: Any) -> Any:
     n_features = getattr(model, "n_features_in_", 4)
+    if "feature_names_in_" in vars(model):  # of a table with categories, or of others
+        with suppress(Exception):
+            return _table(X_new[:5]).set_axis(model.feature_names_in_, axis=1)
     if isinstance(n_features, int) and 0 < n_features < 1000:
         return np.resize(X_new, (5, n_features))
     return X_new[:5]

@@ -48,6 +48,12 @@ PHRASES = (
     Phrase(
         r"Pass X\.toarray\(\), or replace the NaN\.", "Fill them in: --missing mean."
     ),
+    Phrase("scoring must compare", "--measure must compare"),
+    Phrase('Pass scoring="', 'Use --measure "'),
+    Phrase(
+        "cv=(.*?): there must be .* or use RandomGraphEnsembleClassifier with .*",
+        r"tuning needs more examples: \1. Use --C 1, which trains without tuning.",
+    ),
     Phrase("(^|(?<=: ))Value error, ", ""),  # some versions of Typer add it
 )
 

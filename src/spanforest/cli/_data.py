@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanforest._whole_files import is_stream
-from spanforest._wording import numbered_labels
+from spanforest._wording import listed, numbered_labels
 from spanforest.cli._options import Format, bad_option
 
 if TYPE_CHECKING:
@@ -93,10 +93,13 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Dataset":
+def read_training_data(
+    request: Request, *, fills_gaps: bool = False, keeps_gaps: bool = False
+) -> "Dataset":
     """Read examples with their labels; labels without a name are numbered.
 
-    Missing features are refused unless `fills_gaps`, that is, they are filled later.
+    Missing features are refused unless they are filled later (`fills_gaps`), or the
+    classifier accepts them (`keeps_gaps`).
     """
     request = _find(request)
     dataset = _read_training_file(request)
@@ -105,10 +108,38 @@ def read_training_data(request: Request, *, fills_gaps: bool = False) -> "Datase
     advice = (
         "use --missing mean or --kernel forest, or leave such columns out with --drop"
     )
-    _check_numbers(dataset, request, fills_gaps, advice)
+    _check_numbers(dataset, request, fills_gaps or keeps_gaps, advice)
+    if keeps_gaps and not fills_gaps:
+        _check_empty(dataset, request)
+    if dataset.nominal_features is not None and dataset.nominal_features.any():
+        # scikit-learn makes columns of the values of dense features only
+        dataset = replace(dataset, X=_dense(dataset.X))
     if len(dataset.label_names) != dataset.n_labels:
         dataset = replace(dataset, label_names=numbered_labels(dataset.n_labels))
     return dataset
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+def _check_empty(dataset: "Dataset", request: Request) -> None:
+    """Refuse features without any value: nothing can be learned from them."""
+    import numpy as np
+    from scipy import sparse
+
+    if dataset.X is None or sparse.issparse(dataset.X):
+        return
+    empty = np.flatnonzero(np.isnan(dataset.X).all(axis=0)).tolist()
+    if not empty:
+        return
+    numbers = [f"column {j + 1}" for j in range(dataset.n_features)]
+    names = [(dataset.feature_names or numbers)[j] for j in empty]
+    how = "" if request.knows_its_columns else " with --drop"
+    raise ValueError(
+        f"{request.data}: these features have no value in any row: {listed(names)}. "
+        f"Leave them out{how}."
+    )
 
 
 def _read_training_file(request: Request) -> "Dataset":

@@ -7,6 +7,7 @@ import typer
 
 from spanforest._wording import count
 from spanforest.cli import _options as options
+from spanforest.cli._candidates import HEADER, candidate_rows, search_facts
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._output import echo, percent, print_json, print_table
 
@@ -39,7 +40,8 @@ def inspect(
     """Show what a model file holds.
 
     Shows versions, parameters, labels, graphs, how well the training converged, and the
-    pairs of labels that attract (positive) or repel (negative) each other most.
+    pairs of labels that attract (positive) or repel (negative) each other most. Of a
+    model that was tuned it shows the best candidate of every kernel that was tried.
     """
     from spanforest.cli._model import TrainedModel
 
@@ -58,6 +60,11 @@ def inspect(
         print_json(facts)
         return
     print_table(("", ""), _rows(facts), str(model))
+    if tuning := facts["tuning"]:
+        echo()
+        n = count(tuning["n_candidates"], "candidate")
+        title = f"{n}, compared by {tuning['measure']}: the best with each kernel"
+        print_table(HEADER, candidate_rows(tuning), f"{title}, the chosen one first")
     if facts["couplings"]:
         echo()
         rows = [
@@ -77,12 +84,11 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
     classifier = trained.classifier
     is_ensemble = hasattr(classifier, "estimators_")
     gaps = relative_gaps(classifier)
+    search = trained.search
     return {
         "file": str(path),
-        "model": type(classifier).__name__,
-        "steps": [
-            type(step).__name__ for _, step in getattr(trained.estimator, "steps", [])
-        ],
+        "model": type(search or classifier).__name__,
+        "steps": [type(step).__name__ for _, step in trained.steps],
         "versions": describe(path).versions,
         "parameters": {
             name: value if isinstance(value, str | int | float | None) else repr(value)
@@ -102,6 +108,7 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
             "median": float(np.median(gaps)),
         },
         "n_passes": np.atleast_1d(classifier.n_iter_).tolist(),
+        "tuning": None if search is None else search_facts(search),
     }
 
 
@@ -110,8 +117,10 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
     shown = {k: v for k, v in facts["parameters"].items() if k != "verbose"}
     n_edges = count(facts["n_edges"], "edge")
+    chosen = [("chosen", facts["tuning"]["chosen"])] if facts["tuning"] else []
     return [
         ("model", " > ".join(facts["steps"] or [facts["model"]])),
+        *chosen,
         ("saved with", versions),
         ("parameters", ", ".join(f"{k}={v}" for k, v in shown.items())),
         ("kernel", facts["kernel"]),

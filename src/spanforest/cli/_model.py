@@ -19,6 +19,7 @@ from spanforest.diagnostics import final_step
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.metrics import is_missing
 from spanforest.persistence import load
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
@@ -54,6 +55,17 @@ class TrainedModel:
         return final_step(self.estimator)[0]
 
     @property
+    def search(self) -> RandomGraphEnsembleClassifierCV | None:
+        """The last step, if it has chosen its parameters itself."""
+        last = self.estimator.steps[-1][1] if self.steps else self.estimator
+        return last if isinstance(last, RandomGraphEnsembleClassifierCV) else None
+
+    @property
+    def steps(self) -> list[tuple[str, Any]]:
+        """The steps of a pipeline; none of other models."""
+        return getattr(self.estimator, "steps", [])
+
+    @property
     def n_features(self) -> int:
         """Number of features, or of training examples with a kernel matrix."""
         return self.estimator.n_features_in_
@@ -72,10 +84,13 @@ class TrainedModel:
         return getattr(self.estimator, "feature_categories_", {})
 
     @property
-    def _one_hot(self) -> set[int]:
-        """The features of which every value gets a column."""
-        nominal = dict(getattr(self.estimator, "steps", [])).get("nominal")
-        return set() if nominal is None else set(nominal.transformers[0][2])
+    def _nominal(self) -> set[int]:
+        """The features whose values are categories, of which new ones may appear."""
+        step = dict(self.steps).get("nominal")
+        if step is not None:
+            return set(step.transformers[0][2])
+        columns = self.classifier._input.columns
+        return set() if columns is None else set(columns.categories)
 
     @property
     def label_names(self) -> tuple[str, ...]:
@@ -93,9 +108,8 @@ class TrainedModel:
     @property
     def fills_gaps(self) -> bool:
         """Whether missing features are filled, or accepted by the classifier."""
-        steps = getattr(self.estimator, "steps", [])
         return self.classifier._input.accepts_nan or any(
-            isinstance(step, SimpleImputer) for _, step in steps
+            isinstance(step, SimpleImputer) for _, step in self.steps
         )
 
     @property
@@ -103,11 +117,10 @@ class TrainedModel:
         """Whether the model cannot take sparse features."""
         if hasattr(self.estimator, "feature_names_in_"):
             return True  # fitted on a DataFrame; scikit-learn warns of other inputs
-        steps = getattr(self.estimator, "steps", [])
         return any(
             isinstance(step, MinMaxScaler)
             or (isinstance(step, StandardScaler) and step.with_mean)
-            for _, step in steps
+            for _, step in self.steps
         )
 
     def align(self, dataset: "Dataset", source: str, *, with_labels: bool) -> "Dataset":
@@ -169,7 +182,7 @@ class TrainedModel:
                     f"{source}: the feature {name!r} was text in training, such as "
                     f"{self.categories[name][0]!r}; found numbers."
                 )
-            elif name in present and is_nominal and j not in self._one_hot:
+            elif name in present and is_nominal and j not in self._nominal:
                 raise ValueError(
                     f"{source}: the feature {name!r} was numbers in training; found "
                     f"text, such as {present[name][0]!r}."
@@ -184,7 +197,7 @@ class TrainedModel:
             return X
         codes = np.array([known.index(t) if t in known else -1 for t in texts])
         new = [text for text in texts if text not in known]
-        if new and j not in self._one_hot:
+        if new and j not in self._nominal:
             raise ValueError(
                 f"{source}: the feature {name!r} was one of {listed(known)} in "
                 f"training; found {new[0]!r}."

@@ -149,9 +149,9 @@ OtherAggregationOption = Annotated[
 ]
 
 
-def positive(value: float) -> float:
-    """Refuse a number that is not above zero."""
-    if not value > 0:
+def positive(value: float | None) -> float | None:
+    """Refuse a number that is not above zero; None means that no number was given."""
+    if value is not None and not value > 0:
         raise typer.BadParameter(f"it must be a number greater than 0; got {value:g}.")
     return value
 

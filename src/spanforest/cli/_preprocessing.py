@@ -5,31 +5,35 @@ The classifier scales the features itself.
 
 from typing import TYPE_CHECKING, Any
 
-from spanforest.cli._train_options import Missing
-
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
 
-def preprocessing(dataset: "Dataset", missing: Missing) -> list[tuple[str, Any]]:
-    """Return the steps before the classifier, not fitted."""
-    from scipy import sparse
+def preprocessing(
+    dataset: "Dataset", fill_with: str | None, *, takes_categories: bool
+) -> list[tuple[str, Any]]:
+    """Return the steps before the classifier, not fitted.
+
+    Gaps are filled with the "mean" or "median" of a feature, or left. Nominal features
+    get a column per value, unless the classifier takes them as they are: it does so if
+    gaps are left. They must be dense.
+    """
     from sklearn.impute import SimpleImputer
 
     if dataset.X is None:
         return []
-    is_sparse = sparse.issparse(dataset.X)
     steps: list[tuple[str, Any]] = []
     nominal = dataset.nominal_features
-    if nominal is not None and nominal.any():
-        steps.append(("nominal", _one_hot(nominal, is_sparse)))
-    if missing is not Missing.refuse:
-        imputer = SimpleImputer(strategy=missing.value, keep_empty_features=True)
+    is_left = takes_categories and fill_with is None
+    if nominal is not None and nominal.any() and not is_left:
+        steps.append(("nominal", _one_hot(nominal)))
+    if fill_with is not None:
+        imputer = SimpleImputer(strategy=fill_with, keep_empty_features=True)
         steps.append(("missing", imputer))
     return steps
 
 
-def _one_hot(nominal: Any, is_sparse: bool) -> Any:
+def _one_hot(nominal: Any) -> Any:
     """Return the step that gives every value of a nominal feature a column."""
     import numpy as np
     from sklearn.compose import ColumnTransformer
@@ -39,5 +43,5 @@ def _one_hot(nominal: Any, is_sparse: bool) -> Any:
     return ColumnTransformer(
         [("one_hot", encoder, np.flatnonzero(nominal).tolist())],
         remainder="passthrough",
-        sparse_threshold=1.0 if is_sparse else 0.0,
+        sparse_threshold=0.0,
     )

@@ -1,14 +1,14 @@
 """The command ``spanforest train``."""
 
-import csv
-from itertools import chain, islice
+from itertools import compress, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from spanforest._whole_files import check_target, is_stream
 from spanforest._wording import count
 from spanforest.cli import _train_options as options
 from spanforest.cli._data import Request, read_training_data
+from spanforest.cli._ensembles import Wanted, make_ensemble, read_graph
 from spanforest.cli._options import (
     Aggregation,
     DataArgument,
@@ -24,16 +24,7 @@ from spanforest.cli._options import (
 )
 from spanforest.cli._output import echo, if_stopped, percent
 from spanforest.cli._preprocessing import preprocessing
-from spanforest.cli._train_options import (
-    GRAPHS,
-    NOT_RANDOM,
-    KernelName,
-    Loss,
-    Missing,
-    Scaling,
-    TrainingMode,
-    kernel_names,
-)
+from spanforest.cli._train_options import Missing, Scaling, TrainingMode
 
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
@@ -55,25 +46,32 @@ def train(
     decimal: DecimalOption = None,
     encoding: EncodingOption = None,
     max_memory: MaxMemoryOption = None,
+    measure: options.MeasureOption = None,
+    time_limit: options.TimeLimitOption = None,
     scale: options.ScaleOption = Scaling.auto,
-    missing: options.MissingOption = Missing.refuse,
-    kernel: options.KernelOption = None,
-    gamma: options.GammaOption = None,
-    degree: options.DegreeOption = 3,
-    normalize: options.NormalizeOption = False,
-    C: options.COption = 1,
+    missing: options.MissingOption = None,
     trees: options.TreesOption = None,
     aggregation: options.AggregationOption = Aggregation.mam,
     training: options.TrainingOption = TrainingMode.separate,
-    graph: options.GraphOption = "random_tree",
-    loss: options.LossOption = Loss.edge,
+    graph: options.GraphOption = None,
     class_weight: options.ClassWeightOption = None,
+    probability: options.ProbabilityOption = False,
+    kernel: options.KernelOption = None,
+    gamma: options.GammaOption = None,
+    degree: options.DegreeOption = None,
+    C: options.COption = None,
+    loss: options.LossOption = None,
+    normalize: options.NormalizeOption = False,
     tol: options.TolOption = 0.05,
     max_iter: options.MaxIterOption = 100,
     jobs: options.JobsOption = None,
     seed: options.SeedOption = 0,
 ) -> None:
     """Train an ensemble on a file and save it.
+
+    By default it tunes: it compares kernels, values of C, losses and offsets on folds
+    of DATA, and trains an ensemble with the best of them. With --kernel, --gamma,
+    --degree, --C or --loss it trains a plain ensemble at once, without tuning.
 
     The model file stores the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
@@ -87,80 +85,66 @@ def train(
     parameters = {
         "aggregation": aggregation.value,
         "training": training.value,
-        "gamma": gamma,
-        "degree": degree,
         "normalize_kernel": normalize,
-        "C": C,
-        "loss": loss.value,
         "class_weight": None if class_weight is None else class_weight.value,
+        "probability": probability,
         "tol": tol,
         "max_iter": max_iter,
         "n_jobs": jobs,
         "random_state": seed,
     }
+    plain = {
+        "--kernel": kernel,
+        "--gamma": gamma,
+        "--degree": degree,
+        "--C": C,
+        "--loss": None if loss is None else loss.value,
+    }
+    search = {"--measure": measure, "--time-limit": time_limit}
+    wanted = Wanted(plain, search, graph, trees, scale, parameters)
+    wanted.check()
     request = Request(
         *(data, labels, drop, format, data_home),
         *(delimiter, decimal, encoding, max_memory),
     )
-    _train(Training(request, output, scale, missing, kernel, graph, trees, parameters))
+    _train(request, output, missing, wanted)
 
 
-class Training(NamedTuple):
-    """The options of a training, sorted by who needs them."""
-
-    request: Request
-    output: Path
-    scale: Scaling
-    missing: Missing
-    kernel: str | None
-    graph: str  # the name of a generator, or a file
-    n_trees: int | None
-    parameters: dict[str, Any]  # passed to the classifier as they are
-
-
-def _train(training: Training) -> None:
+def _train(
+    request: Request, output: Path, missing: Missing | None, wanted: Wanted
+) -> None:
     from spanforest._compilation import clock
-    from spanforest.ensemble import RandomGraphEnsembleClassifier
     from spanforest.persistence import save
 
-    output, data = training.output, training.request.data
-    _check_model_file(output, data, training.graph)
-    graph = _read_graph(training.graph)
-    is_random = isinstance(graph, str) and graph not in NOT_RANDOM
-    names = chain.from_iterable(kernel_names(training.kernel or ""))
-    takes_gaps = set(names) == {KernelName.forest}
+    _check_model_file(output, request.data, wanted.graph)
+    graph = read_graph(wanted.graph)
+    fill_with = None if missing in (None, Missing.refuse) else str(missing)
     dataset = read_training_data(
-        training.request,
-        fills_gaps=takes_gaps or training.missing is not Missing.refuse,
+        request,
+        fills_gaps=fill_with is not None,
+        keeps_gaps=missing is None and wanted.accepts_gaps,
     )
-    kernel = _choose_kernel(dataset, training.kernel)
-    scaling = _choose_scaling(dataset, training.scale)
-    classifier = RandomGraphEnsembleClassifier(
-        n_estimators=training.n_trees or (30 if is_random else 1),
-        graph=graph,
-        kernel=kernel,
-        scaling=scaling,
-        verbose=1,
-        **training.parameters,
-    )
-    steps = preprocessing(dataset, training.missing)
+    classifier = make_ensemble(dataset, wanted, graph)
+    steps = preprocessing(dataset, fill_with, takes_categories=wanted.is_tuned)
     start = clock()
     model = fit(dataset, steps, classifier)
     seconds = clock() - start
     save(model, output)
     echo(f"{output}: {_summary(classifier, dataset, seconds)}")
+    if wanted.is_tuned:
+        echo(f"chosen: {classifier.chosen_}")
     echo(_label_summary(dataset))
     if dataset.categories:
         echo(_category_summary(dataset))
     if n_missing := int(dataset.missing_labels.sum()):
         echo(
-            f"{n_missing} of {dataset.Y.size} labels are missing in {data}; training "
-            "ignored them."
+            f"{n_missing} of {dataset.Y.size} labels are missing in {request.data}; "
+            "training ignored them."
         )
 
 
-def _check_model_file(output: Path, *inputs: str) -> None:
-    check_target(output, *inputs)
+def _check_model_file(output: Path, *inputs: str | None) -> None:
+    check_target(output, *filter(None, inputs))
     if is_stream(output):
         raise bad_option(
             f"{output} is not an ordinary file, so no model can be read from it.",
@@ -172,9 +156,10 @@ def _summary(classifier: Any, dataset: "Dataset", seconds: float) -> str:
     from spanforest.diagnostics import relative_gaps
 
     gap = float(relative_gaps(classifier).max())
+    is_tuned = hasattr(classifier, "chosen_")
     return (
         f"{count(classifier.n_estimators, 'graph')} over "
-        f"{count(dataset.n_labels, 'label')}, trained on "
+        f"{count(dataset.n_labels, 'label')}, {'tuned and ' * is_tuned}trained on "
         f"{count(dataset.n_samples, 'example')} in {seconds:.1f} s; duality gap at "
         f"most {percent(gap)} of the dual objective."
     )
@@ -218,15 +203,20 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     from sklearn.pipeline import Pipeline
 
     from spanforest.cli._model import named_matrix
-    from spanforest.diagnostics import keep_summary
+    from spanforest.diagnostics import final_step, keep_summary
 
     X = dataset.K if dataset.X is None else dataset.X
     names = tuple(map(str, dataset.feature_names)) or None
     labels = pandas.DataFrame(_known_labels(dataset), columns=list(dataset.label_names))
     model = Pipeline([*steps, ("classifier", classifier)])
     inputs = named_matrix(X, names)
+    nominal = dataset.nominal_features
+    if nominal is not None and nominal.any() and "nominal" not in dict(steps):
+        columns = compress(inputs.columns, nominal)
+        inputs = inputs.astype(dict.fromkeys(columns, "category"))
     model.fit(inputs, labels)
-    classifier.set_params(verbose=0)
+    for fitted in (classifier, final_step(classifier)[0]):
+        fitted.set_params(verbose=0)
     # scikit-learn stores neither the names of sparse features, nor what codes stand
     # for, nor the training examples, of which `inspect` and `report` need a summary
     if sparse.issparse(X) and names is not None:
@@ -251,59 +241,3 @@ def _known_labels(dataset: "Dataset") -> Any:
     Y[~missing] = dataset.Y[~missing].astype(int)
     Y[missing] = None
     return Y
-
-
-def _read_graph(graph: str) -> str | list[list[str]]:
-    """Return the name of a generator, or the edges in a file."""
-    if graph in GRAPHS:
-        return graph
-    if not Path(graph).is_file():
-        raise bad_option(
-            f"expected one of {', '.join(GRAPHS)}, or a file; got {graph!r}.", "--graph"
-        )
-    with open(graph, encoding="utf-8-sig", newline="") as file:
-        edges = [
-            [name.strip() for name in row]
-            for row in csv.reader(file, skipinitialspace=True)
-            if row
-        ]
-    wrong = [row for row in edges if len(row) != 2]
-    if wrong or not edges:
-        problem = f"found {', '.join(wrong[0])}" if wrong else "it is empty"
-        raise ValueError(
-            f"{graph}: expected the names of two labels in every line, separated by a "
-            f"comma; {problem}."
-        )
-    return edges
-
-
-def _choose_kernel(dataset: "Dataset", kernel: str | None) -> Any:
-    if dataset.X is not None and kernel is not None:
-        return _read_kernel(kernel)
-    if dataset.X is not None:
-        # data sets have "linear" unless something else is known about them
-        return "auto" if dataset.kernel == "linear" else dataset.kernel
-    if kernel is not None:
-        raise bad_option(
-            f"{dataset.name} has a kernel matrix and no features; leave it out.",
-            "--kernel",
-        )
-    return "precomputed"
-
-
-def _read_kernel(text: str) -> Any:
-    """Return a kernel, a sum of kernels, or a list of these for the members."""
-    from spanforest.kernels import SumKernel
-
-    kernels: list[Any] = [
-        SumKernel(names) if len(names) > 1 else names[0] for names in kernel_names(text)
-    ]
-    return kernels if len(kernels) > 1 else kernels[0]
-
-
-def _choose_scaling(dataset: "Dataset", scale: Scaling) -> str | None:
-    if dataset.X is None and scale in (Scaling.standard, Scaling.max_abs):
-        raise bad_option(
-            f"{dataset.name} has a kernel matrix and no features.", "--scale"
-        )
-    return None if scale is Scaling.none else scale.value

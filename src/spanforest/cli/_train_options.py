@@ -16,6 +16,16 @@ GRAPHS = (
     *("informed_tree", "chow_liu", "independent"),
 )
 NOT_RANDOM = ("chow_liu", "independent")
+# What tuning may be for. Scorers of scikit-learn that need probabilities, or a single
+# column, are not among them.
+MEASURES = (
+    *("mean", "multilabel_accuracy", "microlabel_accuracy", "microlabel_f1"),
+    *("accuracy", "neg_hamming_loss"),
+    *("f1_micro", "f1_macro", "f1_samples", "f1_weighted"),
+    *("jaccard_micro", "jaccard_macro", "jaccard_samples", "jaccard_weighted"),
+    *("precision_micro", "precision_macro", "precision_samples", "precision_weighted"),
+    *("recall_micro", "recall_macro", "recall_samples", "recall_weighted"),
+)
 
 
 class KernelName(StrEnum):
@@ -93,6 +103,12 @@ def _known_kernels(text: str | None) -> str | None:
     return text
 
 
+def _known_measure(name: str | None) -> str | None:
+    if name is None or name in MEASURES:
+        return name
+    raise typer.BadParameter(f"{name!r} is not one of {', '.join(MEASURES)}.")
+
+
 def _not_zero(jobs: int | None) -> int | None:
     if jobs == 0:
         raise typer.BadParameter("it must be 1 or more, or -1 for all cores; got 0.")
@@ -103,6 +119,28 @@ ModelFileOption = Annotated[
     Path,
     typer.Option(
         "-o", "--output", metavar="MODEL", help="The file to write the model to."
+    ),
+]
+MeasureOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MEASURE",
+        callback=_known_measure,
+        help="What tuning chooses for: multilabel_accuracy (whole label sets), "
+        "microlabel_accuracy (single labels), microlabel_f1, their mean, or a scorer "
+        "of scikit-learn, such as f1_macro or jaccard_samples. By default mean.",
+        show_default=False,
+    ),
+]
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        callback=positive,
+        help="Seconds that tuning and training should take: kernels that are not "
+        "expected to end in time are not tried. One always is. By default there is no "
+        "limit.",
+        show_default=False,
     ),
 ]
 ScaleOption = Annotated[
@@ -116,10 +154,12 @@ ScaleOption = Annotated[
     ),
 ]
 MissingOption = Annotated[
-    Missing,
+    Missing | None,
     typer.Option(
-        help="Refuse missing values of features, or fill them in. The forest kernel "
-        "accepts them as they are."
+        help="Refuse missing values of features, or fill them in. By default tuning "
+        "accepts them and tries forests only, and so does --kernel forest; other "
+        "kernels refuse them.",
+        show_default=False,
     ),
 ]
 KernelOption = Annotated[
@@ -127,12 +167,13 @@ KernelOption = Annotated[
     typer.Option(
         metavar="KERNEL",
         callback=_known_kernels,
-        help=f"The kernel: {', '.join(KernelName)}. forest is learned from the "
-        "examples and their labels. With commas, as in rbf,forest, members take the "
-        "kernels in turn; rbf+forest is the sum of two kernels. By default rbf for "
-        "tables of at most 5000 examples, linear for more and for words, bits and "
-        "counts, or the one that suits a known data set. If DATA has a kernel matrix, "
-        "that one is used.",
+        help=f"The kernel of a plain ensemble: {', '.join(KernelName)}. forest is "
+        "learned from the examples and their labels. With commas, as in rbf,forest, "
+        "members take the kernels in turn; rbf+forest is the sum of two kernels. By "
+        "default, if another option asks for a plain ensemble, rbf for tables of at "
+        "most 5000 examples, linear for more and for words, bits and counts, or the "
+        "one that suits a known data set. If DATA has a kernel matrix, that one is "
+        "used.",
         show_default=False,
     ),
 ]
@@ -140,27 +181,40 @@ GammaOption = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Parameter of rbf and poly. By default, for rbf, one over the median "
-        "squared distance between examples; for poly, one over the number of features.",
+        help="Parameter of rbf and poly in a plain ensemble. By default, for rbf, one "
+        "over the median squared distance between examples; for poly, one over the "
+        "number of features.",
         show_default=False,
     ),
 ]
-DegreeOption = Annotated[int, typer.Option(min=1, help="Degree of poly.")]
+DegreeOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Degree of poly in a plain ensemble. By default 3.",
+        show_default=False,
+    ),
+]
 NormalizeOption = Annotated[
     bool,
     typer.Option(help="Scale every example to unit length in feature space."),
 ]
 COption = Annotated[
-    float,
+    float | None,
     typer.Option(
-        "--C", callback=positive, help="Weight of the training errors; above 0."
+        "--C",
+        callback=positive,
+        help="Weight of the training errors in a plain ensemble; above 0. By default "
+        "1.",
+        show_default=False,
     ),
 ]
 TreesOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of members. By default 30, or 1 if the graphs are not random.",
+        help="Number of members. By default 20 after tuning and 30 in a plain "
+        "ensemble; 1 if the graphs are not random.",
         show_default=False,
     ),
 ]
@@ -175,15 +229,22 @@ TrainingOption = Annotated[
     ),
 ]
 GraphOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="GRAPH",
         help=f"How to draw the members' graphs: {', '.join(GRAPHS)}. Or a CSV file "
-        "with an edge, the names of two labels, in every line.",
+        "with an edge, the names of two labels, in every line. By default "
+        "informed_tree after tuning and random_tree in a plain ensemble.",
+        show_default=False,
     ),
 ]
 LossOption = Annotated[
-    Loss, typer.Option(help="Count wrong edges, as in the paper, or wrong labels.")
+    Loss | None,
+    typer.Option(
+        help="Errors that a plain ensemble counts: wrong edges, as in the paper, or "
+        "wrong labels. By default edge.",
+        show_default=False,
+    ),
 ]
 ClassWeightOption = Annotated[
     ClassWeight | None,
@@ -192,6 +253,14 @@ ClassWeightOption = Annotated[
         "frequent one less. Rare labels are then predicted more often. By default all "
         "errors count the same.",
         show_default=False,
+    ),
+]
+ProbabilityOption = Annotated[
+    bool,
+    typer.Option(
+        "--probability",
+        help="Also learn the probabilities of labels, on five folds; 'report' shows "
+        "them, and Python has them as predict_proba.",
     ),
 ]
 TolOption = Annotated[

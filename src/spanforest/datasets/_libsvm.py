@@ -25,7 +25,7 @@ from spanforest.datasets._text_files import (
 _LONGEST_LINE = 2**26  # characters
 _GROWTH = 4  # bytes of memory for a character of text, at most: 1:2 takes 12 bytes
 _BYTES_OF_LINE = 128  # a tuple of labels, and its place in a list
-_BYTES_OF_NAME = 64  # the name of a feature is its number as text
+_BYTES_OF_NAME = 80  # the name of a feature is its number as text
 
 
 def load_libsvm(

@@ -153,7 +153,7 @@ class ForestKernel(BaseEstimator):
         """
         targets = label_targets(Y, sample_weight)
         seeds = np.random.SeedSequence(seed).generate_state(self.n_estimators)
-        X = X.tocsc() if sparse.issparse(X) else X
+        X = _columns_of(X) if sparse.issparse(X) else X
         # threads, also on a cluster: a tree is too small to travel
         trees = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self._grow_tree)(X, targets, sample_weight, int(own))
@@ -334,6 +334,18 @@ def label_targets(
             column[~known] = np.average(column[known], weights=weights)
             columns.append(column)
     return np.column_stack(columns) if columns else np.zeros((len(Y), 1))
+
+
+def _columns_of(X: Any) -> Any:
+    """Return a CSC matrix, with indices of 32 bits: scikit-learn's trees take no other.
+
+    A matrix with more entries than that is refused by scikit-learn.
+    """
+    X = X.tocsc()
+    if X.nnz <= np.iinfo(np.int32).max:
+        X.indices = X.indices.astype(np.int32, copy=False)
+        X.indptr = X.indptr.astype(np.int32, copy=False)
+    return X
 
 
 def _comparable(kernel: ForestKernel) -> dict[str, Any]:

@@ -97,7 +97,8 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
         variance = float(squared_norms(X) @ shares) - mean**2
     else:
         variance = float(squared_norms(X - mean) @ shares)
-    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+    total = n_features * variance
+    return 1.0 / total if total >= np.finfo(float).tiny else 1.0
 
 
 def median_gamma(X: Any, sample_weight: Any = None) -> float:
@@ -207,4 +208,4 @@ def length_gamma(X: Any, sample_weight: Any = None) -> float:
     else:
         values = X.data if issparse(X) else X
         mean = np.square(values, dtype=np.float64).sum() / X.shape[0]
-    return float(1.0 / mean) if mean > 0.0 else 1.0
+    return float(1.0 / mean) if mean >= np.finfo(float).tiny else 1.0

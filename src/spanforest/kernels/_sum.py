@@ -74,8 +74,9 @@ class SumKernel(BaseEstimator):
         [0.75, 0.25]
         """
         weights = [1] * len(self.kernels) if self.weights is None else self.weights
-        total = float(sum(weights))
-        return [weight / total for weight in weights]
+        largest = max(weights)  # the sum of large weights could overflow
+        total = sum(weight / largest for weight in weights)
+        return [weight / largest / total for weight in weights]
 
     def check(self) -> None:
         """Refuse a sum without kernels, parts of the wrong kind, and wrong weights.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spanforest._parameters import check_number, seed_sequence
+from spanforest._parameters import LARGEST, check_number, seed_sequence
 from spanforest._scaling import MOST_IN_TABLE
 from spanforest.kernels import ForestKernel
 
@@ -75,7 +75,12 @@ def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
     numbers = [offsets] if np.ndim(offsets) == 0 else list(offsets)
     if not numbers:
         raise ValueError(f"offsets must hold at least one value; got {offsets!r}.")
-    checked = {check_number("each of offsets", o, minimum=-np.inf) for o in numbers}
+    checked = {
+        check_number(
+            "each of offsets", o, minimum=-LARGEST, maximum=LARGEST, strict=False
+        )
+        for o in numbers
+    }
     if n_values.max() > 2 and any(checked):
         j = int(n_values.argmax())
         raise ValueError(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.model_selection import check_cv
 
 from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
@@ -21,9 +23,11 @@ from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
 from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
+from spanforest._weights import Targets
 from spanforest.aggregation import combine
 from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph
+from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._scoring import Judge
 
 N_NEAR_BEST = 3  # pairs of C and loss, per kernel, that are tried with every offset
@@ -205,7 +209,7 @@ class Search(NamedTuple):
             )
             for c, k, o, f in keys
         ]
-        predictions = self.workers.run(predict_timed, calls, "scores")
+        predictions = self.workers.run(predict_timed, calls, "scores", is_brief=True)
         for key, (codes, seconds) in zip(keys, predictions, strict=True):
             _, k, _, f = key
             _, test = self.folds[f]
@@ -305,3 +309,38 @@ def cv_results(
 def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return a row per candidate and a column per fold."""
     return np.concatenate([array.reshape(-1, array.shape[-1]) for array in arrays])
+
+
+def draw_folds(
+    cv: Any, X: Any, targets: Targets, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the training rows and the test rows of every fold.
+
+    They are places among the examples that count. A splitter sees their labels, and
+    row numbers in place of features; folds that are given as rows have the numbers of
+    all examples.
+    """
+    Y = targets.Y
+    if cv is None:
+        raise ValueError("cv must be a number, a splitter or folds; got None.")
+    if not isinstance(cv, Integral):
+        splitter = check_cv(cv)
+        n = len(Y)
+        if splitter is cv:  # it never looks at X, of which some rows may not count
+            place = np.arange(n)
+            labels = targets.coding.to_labels(np.maximum(Y, 0))
+            sides = splitter.split(place, labels)
+        else:  # the folds themselves, as rows of the caller's X
+            n_all = X.shape[0] if hasattr(X, "shape") else len(X)
+            place = np.full(n_all, -1)
+            place[slice(None) if targets.rows is None else targets.rows] = np.arange(n)
+            sides = splitter.split()
+        folds = [(place[train], place[test]) for train, test in sides]
+        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
+    if not 2 <= int(cv) <= len(Y):
+        raise ValueError(
+            f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
+            "more folds, with an example in each. Pass another cv, or use "
+            "RandomGraphEnsembleClassifier with parameters of your choice."
+        )
+    return list(LabelCardinalityKFold(int(cv), random_state=seed).split(Y, Y))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from functools import wraps
 from numbers import Integral
@@ -11,16 +10,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from spanforest._classifier import is_auto, needs_probability
+from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
 from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
 from spanforest._parallel import Workers
-from spanforest._parameters import check_count, check_number, seed_sequence
+from spanforest._parameters import LARGEST, check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
 from spanforest._weights import Targets, read_targets
@@ -32,7 +31,6 @@ from spanforest.ensemble import (
 from spanforest.kernels import KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.losses import find_loss
-from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._candidates import (
     GAMMAS,
     MOST_COMPARED,
@@ -49,7 +47,13 @@ from spanforest.tuning._contest import (
     choice_in_words,
     compete,
 )
-from spanforest.tuning._cross_validation import Grid, Search, Table, cv_results
+from spanforest.tuning._cross_validation import (
+    Grid,
+    Search,
+    Table,
+    cv_results,
+    draw_folds,
+)
 from spanforest.tuning._scoring import Judge
 
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
@@ -61,7 +65,7 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
-        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_")
         return getattr(self.best_estimator_, method.__name__)(*args, **options)
 
     return call
@@ -139,10 +143,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Number of members in the search: the first of the final ensemble, but for what
         graphs and weights learn from the fold alone.
     time_limit : float
-        Seconds that `fit` should take. Another kernel, or another fold, is tried only
-        if it is expected to end in time, with the final ensemble. One kernel is always
-        tried, and nothing is interrupted. The choice then depends on the speed of the
-        machine. `chosen_` says what was left out.
+        Seconds that `fit` should take, compiling aside. Another kernel, or another
+        fold, is tried only if it is expected to end in time, with the final ensemble.
+        One kernel is always tried, and nothing is interrupted. The choice then depends
+        on the speed of the machine. `chosen_` says what was left out.
     verbose
         It shows `chosen_` at the end.
     random_state
@@ -273,7 +277,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             self.best_estimator_.set_params(aggregation=self.aggregation)
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # a fit that fails may leave a choice, and an ensemble that is not trained
+        final = vars(self).get("best_estimator_")
+        return final is not None and final.__sklearn_is_fitted__()
+
     def __getattr__(self, name: str) -> Any:
+        for kind in type(self).__mro__:
+            if name in vars(kind):  # not there as things are: it says why
+                return vars(kind)[name].__get__(self)
         # fitted attributes that are not of the search are those of the final ensemble
         if name.endswith("_") and "best_estimator_" in vars(self):
             return getattr(self.best_estimator_, name)
@@ -345,9 +357,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if ensemble is None or isinstance(ensemble._input, ForestInput):
             ensemble = clone(template).set_params(**self.best_params_)
             data = ensemble._begin_fit(*examples)
-        self.best_estimator_ = ensemble.set_params(**self.best_params_)
-        plan = ensemble._plan()
-        return ensemble._learn(data, plan), plan.settings
+        plan = ensemble.set_params(**self.best_params_)._plan()
+        models = ensemble._learn(data, plan)
+        self.best_estimator_ = ensemble  # now that nothing can fail any more
+        return models, plan.settings
 
     predict = _delegated(RandomGraphEnsembleClassifier.predict)
     predict_certified = _delegated(RandomGraphEnsembleClassifier.predict_certified)
@@ -368,7 +381,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _read_grid(self, n_values: NDArray[np.integer]) -> Grid:
         """Check the losses, values of C and offsets to choose from."""
-        Cs = [check_number("each of Cs", C) for C in as_list("Cs", self.Cs)]
+        Cs = [
+            check_number("each of Cs", C, maximum=LARGEST)
+            for C in as_list("Cs", self.Cs)
+        ]
         losses = as_list("losses", self.losses)
         for loss in losses:
             find_loss(loss)
@@ -378,7 +394,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         limit = self.time_limit
         if limit is not None:
             limit = check_number("time_limit", limit)
-        return Deadline(time.perf_counter(), limit)
+        return Deadline(clock(), limit)
 
     def _shared_params(self) -> dict[str, Any]:
         """Return the parameters of an ensemble but for those that are chosen."""
@@ -569,36 +585,3 @@ def as_list(name: str, values: Any) -> list[Any]:
     if not choices:
         raise ValueError(f"{name} must hold at least one value; got {values!r}.")
     return choices
-
-
-def draw_folds(
-    cv: Any, X: Any, targets: Targets, seed: int
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the training rows and the test rows of every fold.
-
-    They are places among the examples that count. A splitter sees their labels, and
-    row numbers in place of features; folds that are given as rows have the numbers of
-    all examples.
-    """
-    Y = targets.Y
-    if not isinstance(cv, Integral):
-        splitter = check_cv(cv)
-        n = len(Y)
-        if splitter is cv:  # it never looks at X, of which some rows may not count
-            place = np.arange(n)
-            labels = targets.coding.to_labels(np.maximum(Y, 0))
-            sides = splitter.split(place, labels)
-        else:  # the folds themselves, as rows of the caller's X
-            n_all = X.shape[0] if hasattr(X, "shape") else len(X)
-            place = np.full(n_all, -1)
-            place[slice(None) if targets.rows is None else targets.rows] = np.arange(n)
-            sides = splitter.split()
-        folds = [(place[train], place[test]) for train, test in sides]
-        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
-    if not 2 <= int(cv) <= len(Y):
-        raise ValueError(
-            f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
-            "more folds, with an example in each. Pass another cv, or use "
-            "RandomGraphEnsembleClassifier with parameters of your choice."
-        )
-    return list(LabelCardinalityKFold(int(cv), random_state=seed).split(Y, Y))

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import (
+    get_scorer,
+    get_scorer_names,
+    hamming_loss,
+    make_scorer,
+)
 
 from spanforest._labels import LabelCoding
 from spanforest._parameters import check_number
@@ -19,6 +24,8 @@ from spanforest._weights import Targets
 from spanforest.metrics import MEASURES, Measure
 
 SCORINGS = ("mean", *MEASURES)
+# named as scikit-learn would name it, which has no such scorer
+HAMMING = "neg_hamming_loss"
 
 
 class Foretold(BaseEstimator):
@@ -103,10 +110,16 @@ class Judge(NamedTuple):
         try:
             self.score(everyone, np.maximum(self.Y, 0))
         except Exception as error:
+            n_values = int(self.coding.n_values.max())
+            reason = str(error).rstrip(".")
+            if isinstance(error, AttributeError) and "Foretold" in reason:
+                reason = "it needs probabilities or decision values"
+            elif n_values > 2:
+                reason = f"a label has {n_values} values"
             raise ValueError(
-                "scoring must compare true and predicted labels, such as "
-                f"{SCORINGS}, 'f1_macro' or 'jaccard_samples'; {scoring!r} cannot: "
-                f"{error}"
+                "scoring must compare true and predicted label sets, as do "
+                f"{', '.join(map(repr, SCORINGS))}, 'f1_macro' and 'jaccard_samples' "
+                f"of labels with two values; {scoring!r} cannot: {reason}."
             ) from error
 
     def _has(self, measure: Measure) -> bool:
@@ -165,6 +178,8 @@ def _measure_of(scoring: Any) -> Any:
         return scoring
     if isinstance(scoring, str) and scoring in get_scorer_names():
         return Scorer(get_scorer(scoring))
+    if isinstance(scoring, str) and scoring == HAMMING:
+        return Scorer(make_scorer(hamming_loss, greater_is_better=False))
     if not callable(scoring):
         raise ValueError(
             f"scoring must be one of {', '.join(map(repr, SCORINGS))}, the name of a "

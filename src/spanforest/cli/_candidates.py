@@ -1,0 +1,62 @@
+"""What tuning tried: the best candidate of every kernel."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spanforest.tuning import RandomGraphEnsembleClassifierCV
+
+HEADER = ("kernel", "C", "loss", "offset", "score", "folds")
+
+
+def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
+    """Return what was chosen, and the best candidate of every kernel, best first.
+
+    Averages of kernels count as kernels. Those that were tried on more folds come
+    first: they went on because they were better. A score is the mean over the folds
+    that a kernel was tried on.
+    """
+    import numpy as np
+
+    from spanforest.tuning._contest import name_of
+
+    results, chosen = search.cv_results_, search.best_index_
+    places = range(sum(key.startswith("split") for key in results))
+    scores = np.array([results[f"split{place}_test_score"] for place in places])
+    n_folds = np.isfinite(scores).sum(axis=0)
+    best: dict[str, dict[str, Any]] = {}
+    for i in np.flatnonzero(n_folds).tolist():
+        params = results["params"][i]
+        kernel = name_of(params)
+        candidate: dict[str, Any] = {
+            "kernel": kernel,
+            "C": float(params["C"]),
+            "loss": str(params["loss"]),
+            "offset": float(params["offset"]),
+            "score": float(np.nanmean(scores[:, i])),
+            "n_folds": int(n_folds[i]),
+            "is_chosen": i == chosen,
+        }
+        if _order(candidate) < _order(best.setdefault(kernel, candidate)):
+            best[kernel] = candidate
+    return {
+        "chosen": search.chosen_,
+        "measure": search.scoring if isinstance(search.scoring, str) else "a function",
+        "n_candidates": int((n_folds > 0).sum()),
+        "kernels": sorted(best.values(), key=_order),
+    }
+
+
+def _order(candidate: dict[str, Any]) -> tuple[bool, int, float]:
+    return not candidate["is_chosen"], -candidate["n_folds"], -candidate["score"]
+
+
+def candidate_rows(facts: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the rows of the table that shows the facts."""
+    return [
+        (
+            one["kernel"],
+            *(f"{one['C']:g}", one["loss"], f"{one['offset']:g}"),
+            *(f"{one['score']:.3f}", str(one["n_folds"])),
+        )
+        for one in facts["kernels"]
+    ]
