@@ -19,9 +19,9 @@ class SharedTime:
         self.run = Workers.run
 
     def __enter__(self):
-        def run(workers, *arguments):
+        def run(workers, *arguments, **options):
             start = time.process_time()
-            results = self.run(workers, *arguments)
+            results = self.run(workers, *arguments, **options)
             self.seconds += time.process_time() - start
             return results
 
