@@ -13,7 +13,7 @@ PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types layers workflows test-slow test-python test-bounds \
-	test-oldest test-prerelease test-wheel test-sdist fuzz stamp docs golden dist metadata \
+	test-oldest test-prerelease test-integrations test-wheel test-sdist fuzz stamp docs golden dist metadata \
 	release-check bench clean
 
 help:  ## list the targets
@@ -70,6 +70,10 @@ test-oldest:  ## same tests, with the oldest dependencies that are allowed, in .
 test-prerelease:  ## same tests, with pre-releases of all dependencies, in .venv-prerelease
 	PIP_PRE=1 $(MAKE) test VENV=.venv-prerelease TOOLS=test
 
+test-integrations:  ## the tests with SHAP and MLflow, in .venv-integrations
+	$(MAKE) .venv-integrations/.ready VENV=.venv-integrations TOOLS=integrations
+	.venv-integrations/$(notdir $(BIN))/python -m pytest -n 0 tests/test_scikit_learn.py
+
 test-wheel: $(READY) stamp  ## the wheel alone, in new environments, oldest and newest
 	$(PY) -m pytest tests/test_wheel.py -m "slow or network"
 
@@ -107,5 +111,5 @@ bench: $(READY) stamp  ## the figures of benchmarks/README.md, under ten minutes
 	$(PY) benchmarks/run_all.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-prerelease .oldest.txt build dist demo fuzz-findings docs/_build docs/_generated docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-prerelease .venv-integrations .oldest.txt build dist demo fuzz-findings docs/_build docs/_generated docs/api docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

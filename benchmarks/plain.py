@@ -12,7 +12,7 @@ from numba import njit
 from scipy import sparse
 
 from spanforest._compiled.cells import TRAINING_TIE
-from spanforest._compiled.forests import forest_max_sum, walk_buffers
+from spanforest._compiled.forests import walk_back, walk_buffers, walk_up
 
 BLOCK_SIZE = 64
 
@@ -81,7 +81,8 @@ def _visit(scores, norm, i, task, A, change, move, work):
     for cell in truth[i]:
         scores[cell] -= 1.0
         direction[cell] -= C
-    forest_max_sum(scores, g, walk, labels)
+    walk_up(scores, g, walk)
+    walk_back(g, walk, labels)
     for f in g.factor:
         direction[f.offset + labels[f.first] * f.n_second + labels[f.second]] += C
     gap = squares = 0.0

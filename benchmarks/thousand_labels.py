@@ -1,4 +1,4 @@
-"""Ten trees over a thousand labels, trained and predicted with MAM in under 4 GB.
+"""Ten trees over thousands of labels, trained and predicted with MAM in little memory.
 
 python benchmarks/thousand_labels.py [--labels 1000] [--rows 5000] [--limit 4]
 """

@@ -47,6 +47,7 @@ autodoc_member_order = "bysource"
 autosummary_generate = True
 maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"  # the name of the class hides the method's
 numpydoc_show_class_members = False  # the template lists them
 numpydoc_use_plots = False
 

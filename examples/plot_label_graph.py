@@ -1,10 +1,9 @@
 """
-The label graph, and why a label was predicted
-==============================================
+Which labels belong together
+============================
 
 The members' trees together form the *consensus graph*, on which MAM predicts. Its edges
-show which labels attract and which repel each other. A prediction can be explained by
-the scores of its edges.
+show which labels attract and which repel each other.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spanforest import RandomGraphEnsembleClassifier
-from spanforest.diagnostics import edge_couplings, explain
+from spanforest.diagnostics import edge_couplings
 from spanforest.plots import LabelGraphDisplay
 
 # %%
@@ -71,17 +70,5 @@ for (u, v), strength in zip(
     print(f"{labels.columns[u]:>9} and {labels.columns[v]:<9} {strength:+.2f}")
 
 # %%
-# One prediction
-# --------------
-# Take the new day whose prediction was closest. The explanation begins with the label
-# of the smallest margin. For each label it shows by how much the predicted value beats
-# the other one, and which neighbours are for (+) and against (-) it.
-
-new_days = days[500:]
-margins = np.abs(ensemble.decision_function(new_days)).min(axis=1)
-closest = new_days.iloc[[margins.argmin()]]
-print(closest.round(2).to_string(index=False))
-
-explanation = explain(ensemble, closest)
-print(explanation.describe(n_labels=3))
-print("\nNo label set scores higher:", explanation.is_proven)
+# :ref:`sphx_glr_auto_examples_plot_explanation.py` asks the same graph why it predicted
+# the labels of one day.

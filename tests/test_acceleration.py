@@ -1,11 +1,13 @@
 """Smoothing of dual variables, and how much of it."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 
+from spanforest import _acceleration
 from spanforest._acceleration import Acceleration, Pace
 
 
@@ -23,6 +25,21 @@ def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
         once = rho * once + (1.0 - rho) * A
         twice = rho * twice + (1.0 - rho) * once
         assert_allclose(value, twice, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(), (0, 3), (7, 3)])
+def test_averages_of_pieces_are_those_of_whole_arrays(shape, order, monkeypatch):
+    averages = []
+    for piece in (_acceleration.PIECE, 4):
+        monkeypatch.setattr(_acceleration, "PIECE", piece)
+        value = np.asarray(np.ones(shape), order=order)
+        acceleration = Acceleration()
+        for kappa in (0.5, 3.0, 2.0):
+            acceleration.advance(kappa, [value])
+            value += acceleration.scale * np.arange(value.size).reshape(shape)
+        averages.append(value)
+    assert_array_equal(*averages)
 
 
 def test_the_pace_grows_to_its_cap_and_halves_when_the_gap_stalls():

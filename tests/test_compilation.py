@@ -1,5 +1,6 @@
 """The note that users get when routines are compiled, and the clock without it."""
 
+import gc
 import logging
 import os
 import subprocess
@@ -75,7 +76,9 @@ def test_a_process_of_a_pool_tells_nothing(caplog, monkeypatch):
     worker = SimpleNamespace(name="LokyProcess-1")
     multiprocessing = SimpleNamespace(current_process=lambda: worker)
     monkeypatch.setattr(_compilation, "multiprocessing", multiprocessing)
-    start(_compilation._Listener())
+    listener = _compilation._Listener()
+    start(listener)
+    end(listener)
     assert caplog.messages == []
 
 
@@ -87,7 +90,23 @@ def test_what_is_compiled_quietly_is_not_told(caplog, monkeypatch):
         end(listener)
     assert caplog.messages == []
     start(listener)
+    end(listener)
     assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_python_searches_for_garbage_after_compiling_as_it_did_before(collects):
+    listener, before = _compilation._Listener(), gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        start(listener)
+        start(listener)
+        end(listener)
+        assert not gc.isenabled()
+        end(listener)
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 FIT = """

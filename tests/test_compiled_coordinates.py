@@ -4,10 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from oracles import from_python
 from strategies import any_factors, seeds, trials
 
-from spanforest._compiled.coordinates import contract
+from spanforest._compiled import coordinates as compiled_coordinates
 from spanforest.factors import Coordinates
+
+contract = from_python(compiled_coordinates.contract)
 
 
 @given(any_factors, st.booleans(), seeds)

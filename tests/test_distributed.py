@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import joblib
@@ -26,14 +27,23 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def client():
+@contextmanager
+def cluster_of(n_workers):
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture
+def client():
+    with cluster_of(2) as client:
         yield client
 
 
@@ -105,9 +115,36 @@ def test_arrays_inside_records_are_sent_once_and_not_with_every_call(client):
     assert Counted.n_pickled <= 5  # not once per call
 
 
+def total_at_the_second_try(array, path):
+    if not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return array.sum()
+
+
+@pytest.mark.usefixtures("client")
+def test_arrays_that_only_dead_workers_had_are_sent_again(tmp_path):
+    array = np.ones(LARGE // 8)
+    calls = [(array, tmp_path / name) for name in "ab"]  # one for each worker
+    with joblib.parallel_config(backend="dask"):
+        totals = Workers().run(total_at_the_second_try, calls, "sums")
+    assert totals == [LARGE // 8] * 2
+
+
+def test_calls_run_here_if_one_worker_is_left():
+    array = np.ones(LARGE // 8)
+    with cluster_of(1), joblib.parallel_config(backend="dask"):
+        assert Workers().run(np.sum, [(array,)], "sums") == [LARGE // 8]
+
+
 def announced_tree(n_labels, rng):
-    """Draw a random tree, and announce the worker that begins to train on it."""
-    distributed.Queue("training", client=distributed.get_client()).put(os.getpid())
+    """Draw a random tree, and announce the worker that begins to train on it.
+
+    The first member is trained in the process of the test.
+    """
+    with suppress(ValueError):  # no worker here
+        client = distributed.get_worker().client
+        distributed.Queue("training", client=client).put(os.getpid())
     return random_spanning_tree(n_labels, rng)
 
 

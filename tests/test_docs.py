@@ -294,29 +294,76 @@ def test_figures_that_pages_show_are_there():
 NEEDED = ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery")
 
 
-@pytest.mark.slow
-def test_the_documentation_is_built_without_a_warning(tmp_path):
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    """The folder of the built documentation; a warning of Sphinx is an error."""
     absent = [name for name in NEEDED if find_spec(name) is None]
     if absent:
         pytest.skip(f"{', '.join(absent)} not installed: pip install --group docs")
+    folder = tmp_path_factory.mktemp("documentation")
     ignored = shutil.ignore_patterns(*GENERATED, "__pycache__")
     for name in ("docs", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+        shutil.copy(ROOT / name, folder)
     if (ROOT / "results").is_dir():
-        shutil.copytree(ROOT / "results", tmp_path / "results")
+        shutil.copytree(ROOT / "results", folder / "results")
     environment = {k: v for k, v in os.environ.items() if k != "SPANFOREST_DATA"}
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "html"],
-        cwd=tmp_path,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr[-5000:]
+    return folder / "html"
+
+
+@pytest.mark.slow
+def test_the_documentation_is_built_without_a_warning(html):
     for page in ("index", "theory", "experiment", "api", "commands", "guide/index"):
-        assert (tmp_path / f"html/{page}.html").is_file()
+        assert (html / f"{page}.html").is_file()
+
+
+@pytest.mark.slow
+def test_every_example_of_the_gallery_has_a_picture(html):
+    gallery = (html / "auto_examples/index.html").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "examples").glob("plot_*.py")):
+        assert f"sphx_glr_{path.stem}_thumb.png" in gallery
+        assert (html / f"_images/sphx_glr_{path.stem}_001.png").is_file()
+
+
+SCREEN = 900  # pixels of a desk
+LONG = ("command_line",)  # a tour through all commands
+
+
+@pytest.mark.slow
+def test_a_page_of_the_guide_takes_three_screens_at_most(html, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": SCREEN})
+    screens = {}
+    for path in sorted([*html.glob("guide/*.html"), html / "which_kernel.html"]):
+        page.goto(path.as_uri())
+        height = page.locator("article").bounding_box()["height"]
+        screens[path.stem] = round(height / SCREEN, 2)
+    page.close()
+    too_long = {name: n for name, n in screens.items() if n > 3 and name not in LONG}
+    assert too_long == {}
+
+
+@pytest.mark.slow
+def test_on_a_phone_no_page_scrolls_sideways(html, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    wide = []
+    for path in [*html.glob("*.html"), *html.glob("guide/*.html")]:
+        page.goto(path.as_uri())
+        if page.evaluate("document.scrollingElement.scrollWidth") > 390:
+            wide.append(path.name)
+    page.goto((html / "api.html").as_uri())
+    table = page.locator("table.autosummary td").nth(1)  # what an estimator is
+    assert table.bounding_box()["x"] + table.bounding_box()["width"] <= 390
+    page.close()
+    assert wide == []
 
 
 def test_the_picture_of_the_layers_shows_every_module_and_its_wing(monkeypatch):

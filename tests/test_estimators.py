@@ -85,7 +85,7 @@ def not_expected(estimator):
     expected_failed_checks=not_expected,
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
-    if "sample_weight_equivalence" in str(check):
+    if "sample_weight_equivalence" in str(check) and not estimator.probability:
         # the check compares decisions to seven digits: training must go on for longer
         estimator.set_params(tol=1e-9, max_iter=5000)
     check(estimator)

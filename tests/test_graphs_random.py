@@ -12,6 +12,7 @@ from scipy import stats
 from sklearn.metrics import mutual_info_score
 from strategies import seeds, trials
 
+from spanforest import graphs
 from spanforest.graphs import (
     FROM_LABELS,
     GENERATORS,
@@ -170,6 +171,15 @@ def test_maximum_spanning_tree_ignores_the_diagonal(value):
     expected = maximum_spanning_tree(weights)
     np.fill_diagonal(weights, value)
     assert maximum_spanning_tree(weights) == expected
+
+
+def test_maximum_spanning_tree_reads_the_weights_above_the_diagonal(monkeypatch):
+    monkeypatch.setattr(graphs, "MIRROR_BLOCK", 3)
+    weights = np.random.default_rng(0).normal(size=(8, 8))
+    upper = np.triu(weights, k=1)
+    expected = nx.maximum_spanning_tree(nx.from_numpy_array(upper + upper.T))
+    found = maximum_spanning_tree(weights).edges.tolist()
+    assert sorted(found) == sorted(sorted(edge) for edge in expected.edges)
 
 
 # --- mutual information ------------------------------------------------------------

@@ -39,10 +39,18 @@ def test_rows_are_those_of_the_matrix_with_their_own_columns_first(function, kin
         assert_allclose(rough, expected, atol=1e-6)
 
 
-def test_a_common_offset_of_the_features_costs_rough_values_no_precision():
-    rough = np.empty((5, len(X)), dtype=np.float32)
-    GAUSSIAN.fill_rough(X[:5] + 1e4, X + 1e4, rough)
-    assert_allclose(rough, GAUSSIAN(X[:5], X), atol=1e-6)
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float32, 1e-6), (np.float64, 1e-10)])
+def test_a_common_offset_of_the_features_costs_no_precision(dtype, atol):
+    values = np.empty((5, len(X)), dtype=dtype)
+    GAUSSIAN.fill(X[:5] + 1e4, X + 1e4, values)
+    assert_allclose(values, GAUSSIAN(X[:5], X), atol=atol)
+
+
+def test_no_value_of_a_gaussian_kernel_exceeds_one_where_lengths_are_rounded():
+    far = 1e9 * X
+    values = np.empty((5, len(X)))
+    GAUSSIAN.fill(far[:5], far, values)
+    assert values.max() <= 1.0
 
 
 def test_chunks_cover_all_rows_once():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
-from spanforest._compiled.visits import add_loss
+from spanforest import _compiled
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.losses import LOSSES, FactorLoss, edge_loss, find_loss, hamming_loss
@@ -45,11 +45,10 @@ def loss_of_pairs(factors, loss):
 def compiled_tables(factors, loss, y, scores):
     """The scores after the solver added the loss against the labels y."""
     problem = Problem(factors, loss, np.array([y], dtype=np.int32), C=1.0)
-    records = compiled_problem(problem).loss
-    scores = scores.copy()
-    true_cells = factors.cells([y])[0].astype(np.int64)
-    add_loss(scores, factors.arrays.factor, true_cells, records)
-    return scores
+    with_loss, true_score = np.array([scores]), np.empty(1)
+    rows = np.zeros(1, dtype=np.int64)
+    _compiled.augment_rows(with_loss, rows, compiled_problem(problem), true_score)
+    return with_loss[0]
 
 
 def wrong_factors(factors, y, z):

@@ -59,6 +59,7 @@ class Cycles:
             score=np.empty(FIRST_ROOM),
             messages=_compiled.message_buffers(factors.arrays, _compiled.TRAINING_TIE),
             sums=np.empty(n_labels),
+            meet=np.full(1, np.inf),
             tries_all=factors.n_labellings <= TINY,
         )
         self.least = np.zeros(n_samples)  # lower bounds on the margin violations

@@ -46,20 +46,23 @@ class KernelFunction(NamedTuple):
         out = None if self.spec.is_callable else K
         return unit_diagonal(K, rows, columns, out=out)
 
-    def fill_rough(self, X: Any, Y: Any, values: NDArray[np.float32]) -> None:
-        """Fill `values` with the kernel values in single precision.
+    def fill(self, X: Any, Y: Any, values: NDArray[np.floating]) -> None:
+        """Fill `values` with the kernel values, computed in the precision of `values`.
 
         The Gaussian kernel of dense features is the exponential of a matrix product,
         with the squared lengths as two more features. scikit-learn takes six times as
-        long, because it multiplies in double precision.
+        long in single precision, which it does not multiply in, and four times as long
+        in double precision.
         """
         if self.spec.name != "rbf" or sparse.issparse(X):
             values[...] = self(X, Y)
             return
-        rows, columns = _with_lengths(X, Y, float(self.spec.gamma or 1.0))
+        gamma = float(self.spec.gamma or 1.0)
+        rows, columns = _with_lengths(X, Y, gamma, values.dtype)
         for start in range(0, len(rows), FEW_ROWS):  # they stay in the cache
             few = values[start : start + FEW_ROWS]
             np.matmul(rows[start : start + FEW_ROWS], columns.T, out=few)
+            np.minimum(few, 0.0, out=few)  # rounding; no value exceeds 1
             np.exp(few, out=few)
 
 
@@ -75,7 +78,10 @@ class LazyMatrix:
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> NDArray[np.floating]:
-        return self.function(self.X[rows], self.columns)
+        X = self.X[rows]
+        values = np.empty((X.shape[0], self.shape[1]), dtype=X.dtype)
+        self.function.fill(X, self.columns, values)
+        return values
 
     def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         few = chunks_of(*self.shape, SMALL_ARRAY // 2)
@@ -135,7 +141,7 @@ class KernelRows(NamedTuple):
         single precision.
         """
         rows = self.room_for(chunk, rough=rough)
-        self.fill_turned(chunk, rows, rough=rough)
+        self.fill_turned(chunk, rows)
         return rows
 
     def room_for(self, chunk: slice, *, rough: bool) -> NDArray[np.floating]:
@@ -143,19 +149,14 @@ class KernelRows(NamedTuple):
         shape = chunk.stop - chunk.start, self.X.shape[0]
         return np.empty(shape, np.float32 if rough else self.X.dtype)
 
-    def fill_turned(
-        self, chunk: slice, rows: NDArray[np.floating], *, rough: bool
-    ) -> None:
+    def fill_turned(self, chunk: slice, rows: NDArray[np.floating]) -> None:
         """Fill `rows` as `turned_rows` does."""
         own, n = self.X[chunk], self.X.shape[0]
         n_after = n - chunk.start
         after = slice(chunk.start, n), slice(0, n_after)
         before = slice(0, chunk.start), slice(n_after, n)
         for columns, places in (after, before) if chunk.start > 0 else (after,):
-            if rough:
-                self.function.fill_rough(own, self.X[columns], rows[:, places])
-            else:
-                rows[:, places] = self.function(own, self.X[columns])
+            self.function.fill(own, self.X[columns], rows[:, places])
 
 
 class KernelRowsForm(KernelForm):
@@ -202,7 +203,7 @@ class KernelRowsForm(KernelForm):
                 np.argsort(place[chunk]),
                 BLOCK_SIZE,
                 rows,
-                _part(problem, chunk),
+                problem._replace(targets=problem.targets.of(chunk)),
                 state,
                 None if mixtures is None else mixtures.of(chunk),
                 self._squared_norms[chunk],
@@ -222,24 +223,24 @@ class KernelRowsForm(KernelForm):
                 largest = chunks_of(*self.data.shape)[0]
                 self._room = self._basis.room_for(largest, rough=self._rough)
             rows = self._room[: chunk.stop - chunk.start]
-            self._basis.fill_turned(chunk, rows, rough=self._rough)
+            self._basis.fill_turned(chunk, rows)
         weights = self.weights.T
         turned = np.empty(weights.shape, dtype=rows.dtype)
         n_after = weights.shape[1] - chunk.start
         turned[:, :n_after] = weights[:, chunk.start :]
         turned[:, n_after:] = weights[:, : chunk.start]
         own = np.ascontiguousarray(weights[:, chunk])
-        return _compiled.DenseRows(rows, own, turned)
+        return _compiled.DenseRows(_compiled.read_only(rows), own, turned)
 
 
 def _with_lengths(
-    X: NDArray[np.floating], Y: NDArray[np.floating], gamma: float
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    X: NDArray[np.floating], Y: NDArray[np.floating], gamma: float, dtype: np.dtype
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Return features whose inner products are -gamma ‖x - y‖²."""
     centre = Y.mean(axis=0)  # a common offset would cost precision
     both = []
     for features in (X, Y):
-        scaled = np.empty((len(features), features.shape[1] + 2), dtype=np.float32)
+        scaled = np.empty((len(features), features.shape[1] + 2), dtype=dtype)
         scaled[:, :-2] = np.sqrt(2.0 * gamma) * (features - centre)
         both.append(scaled)
     rows, columns = both
@@ -254,13 +255,3 @@ def chunks_of(n_rows: int, n_columns: int, n_bytes: int | None = None) -> list[s
     size = max((n_bytes or CHUNK_BYTES) // (4 * n_columns), 1)
     starts = range(0, n_rows, size)
     return [slice(start, min(start + size, n_rows)) for start in starts]
-
-
-def _part(problem: _compiled.ProblemArrays, chunk: slice) -> _compiled.ProblemArrays:
-    """Return the problem of some examples; arrays that are empty stay so."""
-    return problem._replace(
-        Y=problem.Y[chunk],
-        box=problem.box[chunk],
-        taught=problem.taught[chunk],
-        factor_weight=problem.factor_weight[chunk],
-    )

@@ -1,17 +1,17 @@
 """Running many calls at the same time, with progress.
 
 This is the only module that knows what a distributed backend needs: large arrays that
-are arguments of their own, each sent once to every worker.
+are arguments of their own, each sent once to every worker that needs it.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 from scipy import sparse
 
@@ -42,31 +42,47 @@ class Workers(NamedTuple):
         """
         backend, _ = get_active_backend()
         client = getattr(backend, "client", None)  # of Dask
-        if client is None:
-            tasks = [delayed(function)(*arguments) for arguments in calls]
-            return self._run(tasks, what, nullcontext(), is_brief)
+        # joblib does not send calls to a cluster of one worker: it runs them here
+        if client is None or effective_n_jobs(self.n_jobs) == 1:
+            tasks = [delayed(function)(*call) for call in calls]
+            return self._run(tasks, what, is_brief)
         packed = [_pack(arguments) for arguments in calls]
-        tasks = [delayed(_call)(function, box, *arrays) for box, arrays in packed]
-        shared = {id(array): array for _, arrays in packed for array in arrays}
-        # else joblib sends an array to one worker, and it is lost if that worker dies
-        on_all = parallel_config("dask", client=client, scatter=list(shared.values()))
-        return self._run(tasks, what, on_all, is_brief)
+        held = _hold(client, [array for _, arrays in packed for array in arrays])
+        tasks = [
+            delayed(_call)(function, box, *(held[id(array)] for array in arrays))
+            for box, arrays in packed
+        ]
+        return self._run(tasks, what, is_brief)
 
-    def _run(
-        self,
-        tasks: list[Any],
-        what: str,
-        context: AbstractContextManager[Any],
-        is_brief: bool,
-    ) -> list[Any]:
-        with context:
-            parallel = Parallel(
-                n_jobs=self.n_jobs,
-                prefer="threads",
-                return_as="generator" if self.verbose else "list",
-            )
-            options = {"verbose": self.verbose, "is_brief": is_brief}
-            return list(track(parallel(tasks), len(tasks), what, **options))
+    def _run(self, tasks: list[Any], what: str, is_brief: bool) -> list[Any]:
+        parallel = Parallel(
+            n_jobs=self.n_jobs,
+            prefer="threads",
+            return_as="generator" if self.verbose else "list",
+        )
+        options = {"verbose": self.verbose, "is_brief": is_brief}
+        return list(track(parallel(tasks), len(tasks), what, **options))
+
+
+def _hold(client: Any, arrays: list[Any]) -> dict[int, Any]:
+    """Return futures of arrays by their ids, as the results of tasks of a Dask client.
+
+    The scheduler keeps the task, array included, and runs it again if the workers that
+    had the result die. Data that are scattered instead are lost for good when their
+    last worker dies; and Dask soon drops all copies but one, even of data that were
+    scattered to every worker.
+    """
+    held: dict[int, Any] = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")
+        for array in arrays:
+            if id(array) not in held:
+                held[id(array)] = client.submit(_same, array, pure=False)
+    return held
+
+
+def _same(array: Any) -> Any:
+    return array
 
 
 class _Place(NamedTuple):

@@ -66,9 +66,10 @@ def independent_start(
         chunk = slice(first, first + CHUNK_SIZE)
         is_true, a = Y[chunk][:, labels] == values, sums[chunk]
         pairs = start[chunk, n_sums:]
-        np.multiply(is_true[:, p], a[:, q], out=pairs)
-        pairs += is_true[:, q] * a[:, p]
-        pairs -= a[:, p] * (a / box[chunk, None])[:, q]
+        of_p, of_q = a.take(p, axis=1), a.take(q, axis=1)
+        np.multiply(is_true.take(p, axis=1), of_q, out=pairs)
+        pairs += is_true.take(q, axis=1) * of_p
+        pairs -= of_p * (of_q / box[chunk, None])
     return start
 
 

@@ -452,9 +452,10 @@ class _Ascent:
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
         # <loss, mu> of A itself and of the smoothed A
-        self.latest_loss_term = _compiled.loss_term(form.dual_coef, self.problem)
+        self.latest_loss_term = self._current_loss_term()
         # 0-d array: Acceleration changes it in place
         self.loss_term = np.array(self.latest_loss_term)
+        self.squared_norm = form.squared_norm()  # when last computed
 
     def run(
         self, rng: np.random.Generator, tol: float, max_iter: int, watch: Watch | None
@@ -466,7 +467,7 @@ class _Ascent:
         start = clock()
         dual, certified, ratio = 0.0, False, USUAL_RATIO
         while not certified and len(gaps) < max_iter:
-            self.epoch(pace.kappa(dual, form.squared_norm()), rng)
+            self.epoch(pace.kappa(dual, self.squared_norm), rng)
             dual, estimate = self.dual_and_gap()
             gap = estimate
             if ratio * estimate <= tol * dual or len(gaps) + 1 == max_iter:
@@ -502,9 +503,15 @@ class _Ascent:
             self.cycles.make_room()
             mixtures = self.cycles.mixtures
         form._epoch(order, self.problem, self.hinge, mixtures, acceleration.scale)
-        latest = _compiled.loss_term(form.dual_coef, self.problem)
+        latest = self._current_loss_term()
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
+
+    def _current_loss_term(self) -> float:
+        """Return <loss, mu> of A itself."""
+        state = self.form._state(self.hinge, scale=1.0)
+        mixtures = None if self.cycles is None else self.cycles.mixtures
+        return _compiled.loss_term(self.problem, state, mixtures)
 
     def measure_hinge(self, tol: float) -> float:
         """Compute all margin violations at the form's weights, of the same moment.
@@ -526,7 +533,7 @@ class _Ascent:
         dual, gap = self.dual_and_gap()
         if cycles is None:
             return gap
-        box = self.problem.box
+        box = self.problem.targets.box
 
         def prove(i: int) -> None:
             self._bound_hinge(cycles, slice(i, i + 1), exactly=True)
@@ -553,8 +560,8 @@ class _Ascent:
         Both are exact after `measure_hinge`. After an epoch the gap is an estimate, and
         in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
         """
-        squared_norm = self.form.squared_norm()
-        penalty = float(self.problem.box @ self.hinge)
+        self.squared_norm = squared_norm = self.form.squared_norm()
+        penalty = float(self.problem.targets.box @ self.hinge)
         loss_term = float(self.loss_term)
         gap = squared_norm + penalty - loss_term
         return loss_term - 0.5 * squared_norm, max(gap, 0.0)
@@ -572,16 +579,19 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     for name in weights._fields:
         loss[name] = getattr(weights, name)
     loss["worst"] = weights.joint + weights.first + weights.second
-    return _compiled.ProblemArrays(
-        graph=graph,
-        layout=problem.coordinates.layout,
+    targets = _compiled.Targets(
         loss=loss,
         # any code where not observed: it teaches nothing
         Y=np.require(np.maximum(problem.Y, 0), np.int32, ["C", "W"]),
         taught=problem.taught,
-        visit=_compiled.visit_buffers(graph),
         box=problem.box,
         factor_weight=problem.factor_weight,
+    )
+    return _compiled.ProblemArrays(
+        graph=graph,
+        layout=problem.coordinates.layout,
+        targets=targets,
+        visit=_compiled.visit_buffers(graph),
         max_steps=STEPS_PER_VISIT,
     )
 

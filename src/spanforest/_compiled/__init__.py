@@ -17,7 +17,7 @@ from spanforest._compiled.cells import (
     TRAINING_TIE,
     labelling_score,
 )
-from spanforest._compiled.certificates import augment_rows, loss_term
+from spanforest._compiled.certificates import augment_rows
 from spanforest._compiled.coordinates import expand_rows
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
@@ -40,9 +40,10 @@ from spanforest._compiled.passes import (
     dense_pass,
     hinge_rows,
     kernel_pass,
+    loss_term,
     sparse_pass,
 )
-from spanforest._compiled.products import room_for_products, row_products, worst_pairs
+from spanforest._compiled.products import room_for_products, worst_pairs
 from spanforest._compiled.records import (
     LOSS_FIELDS,
     DecisionTrees,
@@ -54,10 +55,11 @@ from spanforest._compiled.records import (
     State,
     StoppingRule,
     Subproblem,
+    Targets,
     read_only,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -1,6 +1,6 @@
 """Cells of factors: where they stand, and scores of labellings."""
 
-from spanforest._compiled.decorators import compiled, inlined
+from spanforest._compiled.decorators import compiled, inlined, place
 
 # Relative; closer scores tie, so that rounding errors do not choose. Predictions count
 # this in the slack that they state. Training compares scores of different forms, whose
@@ -20,20 +20,11 @@ def exceeds(value, best, tie):
 @inlined
 def picked_cell(factor, labels):
     """Return the cell of a factor that the labelling picks."""
+    first = labels[place(factor["first"])]
     if factor["second"] < 0:
-        return factor["offset"] + labels[factor["first"]]
-    return (
-        factor["offset"]
-        + labels[factor["first"]] * factor["n_second"]
-        + labels[factor["second"]]
-    )
-
-
-@inlined
-def find_cells(factors, labels, cells):
-    """Write the cells that a labelling picks."""
-    for f in range(factors.shape[0]):
-        cells[f] = picked_cell(factors[f], labels)
+        return factor["offset"] + first
+    second = labels[place(factor["second"])]
+    return factor["offset"] + first * factor["n_second"] + second
 
 
 @compiled
@@ -60,4 +51,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

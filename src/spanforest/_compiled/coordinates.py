@@ -1,47 +1,50 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-from spanforest._compiled.decorators import compiled, inlined, merged
+from spanforest._compiled.decorators import NEXT, compiled, internal, place
 
 
-@inlined
-def expand(layout, values, cells):
-    """Write into `cells` the tables that have these coordinates.
+@compiled
+def expand_rows(layout, values, cells):
+    """Write into each row of `cells` the tables with the coordinates of its values.
 
     In a table whose cells sum to zero, the first row and the first column follow from
     the other cells and the sums of the other rows and columns.
     """
-    for f in range(layout.shape[0]):
-        at = layout[f]
-        corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
-        row_sums, column_sums, inner = at["row_sums"], at["column_sums"], at["inner"]
-        if n_first == 2 and n_second == 2:  # the common case
-            row, column, both = values[row_sums], values[column_sums], values[inner]
-            cells[corner] = both - row - column
-            cells[corner + 1] = column - both
-            cells[corner + 2] = row - both
-            cells[corner + 3] = both
-            continue
-        total = 0.0
-        for b in range(1, n_second):
-            cells[corner + b] = values[column_sums + b - 1]
-            total += values[column_sums + b - 1]
-        for a in range(1, n_first):
-            cell = corner + a * n_second
-            rest = values[row_sums + a - 1]
+    for i in range(values.shape[0]):
+        for f in range(layout.shape[0]):
+            at = layout[f]
+            corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
+            row_sums, column_sums = at["row_sums"], at["column_sums"]
+            inner = at["inner"]
+            if n_first == 2 and n_second == 2:  # the common case
+                row, column = values[i, place(row_sums)], values[i, place(column_sums)]
+                both, cell = values[i, place(inner)], place(corner)
+                cells[i, cell] = both - row - column
+                cells[i, cell + NEXT] = column - both
+                cells[i, cell + place(2)] = row - both
+                cells[i, cell + place(3)] = both
+                continue
+            total = 0.0
             for b in range(1, n_second):
-                value = values[inner]
-                inner += 1
-                cells[cell + b] = value
-                cells[corner + b] -= value
-                rest -= value
-            cells[cell] = rest
-            total += rest
-        cells[corner] = -total
+                cells[i, corner + b] = values[i, column_sums + b - 1]
+                total += values[i, column_sums + b - 1]
+            for a in range(1, n_first):
+                cell = corner + a * n_second
+                rest = values[i, row_sums + a - 1]
+                for b in range(1, n_second):
+                    value = values[i, inner]
+                    inner += 1
+                    cells[i, cell + b] = value
+                    cells[i, corner + b] -= value
+                    rest -= value
+                cells[i, cell] = rest
+                total += rest
+            cells[i, corner] = -total
 
 
-@merged
+@internal
 def contract(layout, cells, values):
-    """Write into `values` the coordinates of tables: the inverse of `expand`.
+    """Write into `values` the coordinates of tables: the inverse of `expand_rows`.
 
     Where tables share a label, the last of them gives its sums.
     """
@@ -50,10 +53,11 @@ def contract(layout, cells, values):
         corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
         row_sums, column_sums, inner = at["row_sums"], at["column_sums"], at["inner"]
         if n_first == 2 and n_second == 2:  # the common case
-            both = cells[corner + 3]
-            values[row_sums] = cells[corner + 2] + both
-            values[column_sums] = cells[corner + 1] + both
-            values[inner] = both
+            cell = place(corner)
+            both = cells[cell + place(3)]
+            values[place(row_sums)] = cells[cell + place(2)] + both
+            values[place(column_sums)] = cells[cell + NEXT] + both
+            values[place(inner)] = both
             continue
         for b in range(1, n_second):
             total = 0.0
@@ -70,11 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-@compiled
-def expand_rows(layout, values, cells):
-    """Apply `expand` to every row."""
-    for i in range(values.shape[0]):
-        expand(layout, values[i], cells[i])
-
-
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

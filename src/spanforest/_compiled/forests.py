@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import TIE, exceeds
-from spanforest._compiled.decorators import compiled, merged
+from spanforest._compiled.decorators import NEXT, compiled, merged, place
 
 
 class Walk(NamedTuple):
@@ -26,7 +26,7 @@ def walk_buffers(g, tie):
 
 
 @merged
-def _walk_up(scores, g, walk):
+def walk_up(scores, g, walk):
     """Fill upward[j, a], the best score of j's subtree if label j takes value a.
 
     Also note, for every branch and value of the parent, the best value of the child.
@@ -42,41 +42,40 @@ def _walk_up(scores, g, walk):
         for a in range(factor["n_cells"]):
             upward[start + a] = scores[factor["offset"] + a]
     for e in range(branches.shape[0] - 1, -1, -1):  # leaves first
-        branch = branches[e]
-        mine, theirs = branch["child_start"], branch["parent_start"]
-        row, step = branch["offset"], branch["child_stride"]
-        first_choice = branch["choices"]
+        branch = branches[place(e)]
+        mine, theirs = place(branch["child_start"]), place(branch["parent_start"])
+        row, step = place(branch["offset"]), place(branch["child_stride"])
+        first_choice, next_row = place(branch["choices"]), branch["parent_stride"]
         if branch["n_child"] == 2 and branch["n_parent"] == 2:  # the common case
-            other_row = row + branch["parent_stride"]
-            low, high = upward[mine], upward[mine + 1]
+            other_row = row + place(next_row)
+            low, high = upward[mine], upward[mine + NEXT]
             off, on = scores[row] + low, scores[row + step] + high
             upward[theirs] += on if on > off else off
             choices[first_choice] = exceeds(on, off, tie)
             off, on = scores[other_row] + low, scores[other_row + step] + high
-            upward[theirs + 1] += on if on > off else off
-            choices[first_choice + 1] = exceeds(on, off, tie)
+            upward[theirs + NEXT] += on if on > off else off
+            choices[first_choice + NEXT] = exceeds(on, off, tie)
             continue
         for a in range(branch["n_parent"]):
             best, choice = scores[row] + upward[mine], 0
             for b in range(1, branch["n_child"]):
-                value = scores[row + b * step] + upward[mine + b]
+                value = scores[row + place(b) * step] + upward[mine + place(b)]
                 if exceeds(value, best, tie):
                     best, choice = value, b
-            upward[theirs + a] += best
-            choices[first_choice + a] = choice
-            row += branch["parent_stride"]
+            upward[theirs + place(a)] += best
+            choices[first_choice + place(a)] = choice
+            row += place(next_row)
 
 
 @merged
-def forest_max_sum(scores, g, walk, labels):
+def walk_back(g, walk, labels):
     """Write a highest-scoring labelling into `labels` and return its score.
 
         y* = argmax_y <scores, U(y)>        (the paper's inference problem)
 
-    scores has shape (n_cells,). Labels are chosen from the roots down, each given the
-    value of its parent, so that ties cannot mix two optima.
+    The scores are those of the last `walk_up`. Labels are chosen from the roots down,
+    each given the value of its parent, so that ties cannot mix two optima.
     """
-    _walk_up(scores, g, walk)
     upward, choices = walk.upward, walk.choices
     label, branches, roots = g.label, g.branch, g.root
     total = 0.0
@@ -90,13 +89,14 @@ def forest_max_sum(scores, g, walk, labels):
         labels[j] = choice
         total += upward[start + choice]
     for e in range(branches.shape[0]):  # the parent already has its value
-        branch = branches[e]
-        labels[branch["child"]] = choices[branch["choices"] + labels[branch["parent"]]]
+        branch = branches[place(e)]
+        value = place(labels[place(branch["parent"])])
+        labels[place(branch["child"])] = choices[place(branch["choices"]) + value]
     return total
 
 
 def forest_max_sums(scores, g, labels, best):
-    """Apply `forest_max_sum` to every row: labels (n, n_labels), best (n,)."""
+    """Find a best labelling of every row: labels (n, n_labels), best (n,)."""
     walk = walk_buffers(g, TIE)
     _decode_rows(scores, g, walk, labels, best, np.empty(0), np.empty((0, 0)))
 
@@ -154,7 +154,8 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
     upward = walk.upward
     for i in range(scores.shape[0]):
         r = min(i, labels.shape[0] - 1)
-        best[r] = forest_max_sum(scores[i], g, walk, labels[r])
+        walk_up(scores[i], g, walk)
+        best[r] = walk_back(g, walk, labels[r])
         if marginals.shape[0] == 0:
             continue
         total = _walk_down(scores[i], g, upward, downward)
@@ -169,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

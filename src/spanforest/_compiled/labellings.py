@@ -15,9 +15,9 @@ from spanforest._compiled.cells import (
     labelling_score,
     picked_cell,
 )
-from spanforest._compiled.decorators import internal, merged
+from spanforest._compiled.decorators import internal, merged, through_pointer
 from spanforest._compiled.enumeration import exhaustive_max
-from spanforest._compiled.messages import NO_MESSAGES, Messages, tree_reweighted
+from spanforest._compiled.messages import Messages, pass_messages
 
 SWEEPS = 4  # of message passing, for each visit
 MOST_STEPS = 10  # of a visit: they are cheap beside the sweeps
@@ -37,7 +37,8 @@ class Mixtures(NamedTuple):
     mass: np.ndarray  # (n_places,)
     score: np.ndarray  # (longest list,) scores of the labellings of one example
     messages: Messages
-    sums: np.ndarray  # (n_labels,) buffer of trying all labellings
+    sums: np.ndarray  # (n_labels,) buffer of a search
+    meet: np.ndarray  # (1,) infinite: searches stop when a bound is close
     tries_all: bool  # whether a visit tries every labelling: there are few
 
     def of(self, chunk):
@@ -45,63 +46,74 @@ class Mixtures(NamedTuple):
         return self._replace(start=self.start[chunk], length=self.length[chunk])
 
 
-NO_MIXTURES = Mixtures(
-    start=np.zeros(0, dtype=np.int64),
-    length=np.zeros(0, dtype=np.int64),
-    labels=np.zeros((0, 0), dtype=np.int32),
-    mass=np.zeros(0),
-    score=np.zeros(0),
-    messages=NO_MESSAGES,
-    sums=np.zeros(0),
-    tries_all=False,
-)
+def try_all(scores, g, max_sweeps, meet, messages, labels, results):
+    """Find best labellings by trying all: it stands in for `pass_messages`.
+
+    `results` are the scores, and a buffer of shape (n_labels,).
+    """
+    best, sums = results
+    for i in range(scores.shape[0]):
+        buffers = messages.labels, sums
+        best[i] = exhaustive_max(scores[i], g, buffers, messages.tie, labels[i])
+
+
+def searcher(g, visit, mixtures):
+    """Return the search of the visits, which compiled code calls through a pointer."""
+    return through_pointer(
+        try_all if mixtures.tries_all else pass_messages,
+        (
+            visit.cells[:1],
+            g,
+            SWEEPS,
+            mixtures.meet,
+            mixtures.messages,
+            visit.labels[:1],
+            (mixtures.score, mixtures.sums),
+        ),
+    )
 
 
 @merged
-def _search(scores, g, visit, mixtures):
+def _search(problem, mixtures, search):
     """Write a labelling of high score into `visit.labels[0]`; return its score."""
-    if mixtures.tries_all:
-        return exhaustive_max(
-            scores, g, (visit.labels[1], mixtures.sums), TRAINING_TIE, visit.labels[0]
-        )
-    messages = mixtures.messages
-    messages.sent[:] = 0.0
-    top, _, _ = tree_reweighted(scores, g, SWEEPS, np.inf, messages, visit.labels[0])
-    return top
+    cells, labels = problem.visit.cells[:1], problem.visit.labels[:1]
+    messages, results = mixtures.messages, (mixtures.score, mixtures.sums)
+    search(cells, problem.graph, SWEEPS, mixtures.meet, messages, labels, results)
+    return mixtures.score[0]
 
 
 @merged
-def _load_list(i, scores, problem, visit, mixtures):
+def _load_list(i, top, scores, problem, mixtures):
     """Score the list of example i, and add a better labelling; return its length.
 
-    The true labelling gets its mass.
+    The labelling that a search found has the score `top`. The true labelling gets its
+    mass.
     """
     g, start, n = problem.graph, mixtures.start[i], mixtures.length[i]
     labels, mass, score = mixtures.labels, mixtures.mass, mixtures.score
-    top = _search(scores, g, visit, mixtures)
-    rest, best = problem.box[i], -np.inf
+    box = problem.targets.box[i]
+    rest, best = box, -np.inf
     for p in range(n):
         score[p] = labelling_score(scores, g, labels[start + p])
         best = max(best, score[p])
         if p > 0:
             rest -= mass[start + p]
-    mass[start] = rest if rest > EMPTY * problem.box[i] else 0.0
+    mass[start] = rest if rest > EMPTY * box else 0.0
     if exceeds(top, best, TRAINING_TIE):
         for j in range(labels.shape[1]):
-            labels[start + n, j] = visit.labels[0][j]
+            labels[start + n, j] = problem.visit.labels[0, j]
         mass[start + n], score[n] = 0.0, top
         n += 1
     return n
 
 
 @merged
-def _find_moves(i, losing, gaining, problem, moves):
+def _find_moves(i, losing, gaining, factors, targets, moves):
     """List the factors in which two labellings differ; return how many.
 
     Also return their number weighted as their bends. `region` is the factor.
     """
-    factors, taught = problem.graph.factor, problem.taught
-    weights = problem.factor_weight
+    taught, weights = targets.taught, targets.factor_weight
     n_moves, size = 0, 0.0
     for f in range(factors.shape[0]):
         source, target = (
@@ -156,7 +168,7 @@ def _drop_empty(i, n, mixtures):
 
 
 @internal
-def listed_steps(i, norm, problem, mixtures):
+def listed_steps(i, norm, problem, mixtures, search):
     """Improve one example's marginals on any graph; return the best score before.
 
     Also return whether it moved. `norm` is the curvature that steps see. The score is
@@ -167,7 +179,8 @@ def listed_steps(i, norm, problem, mixtures):
     visit, g = problem.visit, problem.graph
     scores = visit.cells[0]
     visit.cells[2, :] = 0.0
-    n, start = _load_list(i, scores, problem, visit, mixtures), mixtures.start[i]
+    top = _search(problem, mixtures, search)
+    n, start = _load_list(i, top, scores, problem, mixtures), mixtures.start[i]
     mass, score = mixtures.mass[start : start + n], mixtures.score
     labels = mixtures.labels[start : start + n]
     first_top, moved = 0.0, False
@@ -185,7 +198,9 @@ def listed_steps(i, norm, problem, mixtures):
             first_top = score[high]
         if rise <= NEGLIGIBLE * (1.0 + abs(first_top)):
             break
-        n_moves, size = _find_moves(i, labels[low], labels[high], problem, visit.move)
+        n_moves, size = _find_moves(
+            i, labels[low], labels[high], g.factor, problem.targets, visit.move
+        )
         bend, room = 2.0 * norm * size, mass[low]
         length = room if rise >= room * bend else rise / bend
         mass[low] -= length  # exactly 0 if all of it moves
@@ -196,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures):
     return first_top, moved
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

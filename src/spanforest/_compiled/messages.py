@@ -13,10 +13,15 @@ from spanforest._compiled.cells import (
     labelling_score,
     other_end,
 )
-from spanforest._compiled.decorators import compiled, internal, merged
+from spanforest._compiled.decorators import compiled, inlined, internal, merged
 
 CLOSE = 1e-10  # relative; a bound this close to a score is about to meet it
 CERTIFYING_SWEEPS = 200  # of message passing, where an optimum is to be proven
+
+# Directions of `reweighted_sweep`. CLIMB is one of them because that compiles faster.
+FORWARD = 0
+BACKWARD = 1
+CLIMB = 2
 
 
 class Messages(NamedTuple):
@@ -25,17 +30,9 @@ class Messages(NamedTuple):
     sent: np.ndarray  # one entry per edge, end and value of that end
     labels: np.ndarray  # (n_labels,) the labelling of the last sweep
     belief: np.ndarray  # (largest number of values,) of one label
+    worth: np.ndarray  # the same: scores of the values that it may choose
     chosen: np.ndarray  # (n_labels,) whether a label of the labelling has its value
     tie: float  # relative; closer scores of labellings tie
-
-
-NO_MESSAGES = Messages(
-    sent=np.zeros(0),
-    labels=np.zeros(0, dtype=np.int64),
-    belief=np.zeros(0),
-    chosen=np.zeros(0, dtype=np.bool_),
-    tie=0.0,
-)
 
 
 def message_buffers(g, tie):
@@ -49,56 +46,43 @@ def message_buffers(g, tie):
         sent=np.zeros(n_entries),
         labels=np.zeros(n_labels, dtype=np.int64),
         belief=np.empty(g.label["n_values"].max()),
+        worth=np.empty(g.label["n_values"].max()),
         chosen=np.zeros(n_labels, dtype=np.bool_),
         tie=tie,
     )
 
 
-@merged
+@inlined
 def _inbox(factor, j):
     """Return where the message along an edge into label j starts."""
     return factor["to_first"] if factor["first"] == j else factor["to_second"]
 
 
 @merged
-def _unary_scores(scores, label, belief):
-    """Fill belief[a] with the unary score of value a."""
-    for a in range(label["n_values"]):
-        belief[a] = scores[label["unary"] + a] if label["unary"] >= 0 else 0.0
-
-
-@merged
-def _collect(scores, g, j, messages):
-    """Fill belief[a] with the unary score of j = a plus all messages into j."""
-    label, belief, sent = g.label[j], messages.belief, messages.sent
-    _unary_scores(scores, label, belief)
-    for s in range(label["incident_start"], label["incident_stop"]):
-        inbox = _inbox(g.factor[g.incident[s]], j)
-        for a in range(label["n_values"]):
-            belief[a] += sent[inbox + a]
-
-
-@internal
 def _choose(scores, g, j, messages, labels):
-    """Choose label j: chosen neighbours count by their value, others by message.
+    """Fill `belief` with the unary scores of label j plus all messages; choose label j.
 
-    The scores of its values are left in `belief`.
+    For the choice, neighbours that are chosen count by their value instead of their
+    message; these sums are left in `worth`.
     """
-    label, belief, sent = g.label[j], messages.belief, messages.sent
-    _unary_scores(scores, label, belief)
+    label, belief, worth = g.label[j], messages.belief, messages.worth
+    unary, n_values = label["unary"], label["n_values"]
+    for a in range(n_values):
+        belief[a] = scores[unary + a] if unary >= 0 else 0.0
+        worth[a] = belief[a]
     for s in range(label["incident_start"], label["incident_stop"]):
         edge = g.factor[g.incident[s]]
-        other = other_end(edge, j)
-        if messages.chosen[other]:
-            for a in range(label["n_values"]):
-                belief[a] += scores[edge_cell(edge, j, a, labels[other])]
-        else:
-            inbox = _inbox(edge, j)
-            for a in range(label["n_values"]):
-                belief[a] += sent[inbox + a]
+        other, inbox = other_end(edge, j), _inbox(edge, j)
+        is_chosen = messages.chosen[other]
+        for a in range(n_values):
+            message = messages.sent[inbox + a]
+            belief[a] += message
+            if is_chosen:
+                message = scores[edge_cell(edge, j, a, labels[other])]
+            worth[a] += message
     choice = 0
-    for a in range(1, label["n_values"]):
-        if exceeds(belief[a], belief[choice], messages.tie):
+    for a in range(1, n_values):
+        if exceeds(worth[a], worth[choice], messages.tie):
             choice = a
     labels[j] = choice
     messages.chosen[j] = True
@@ -129,7 +113,7 @@ def _send(scores, g, e, j, messages, out):
 
 
 @internal
-def reweighted_sweep(scores, g, forward, messages, drops):
+def reweighted_sweep(scores, g, direction, messages, drops):
     """Pass messages once along the labels' order, or against it; return the bound.
 
     One sweep of sequential tree-reweighted message passing (Kolmogorov 2006), for a
@@ -139,32 +123,40 @@ def reweighted_sweep(scores, g, forward, messages, drops):
     because no remaining score is positive. The labelling of the sweep stands in
     `messages.labels`. `drops`, unless it is empty, takes the beliefs: how far each
     value of each label is below the label's best one.
+
+    If the direction is CLIMB, no messages are passed. Single labels of
+    `messages.labels` change where that raises the score. Returns how many did.
     """
     n_labels = g.label.shape[0]
-    belief = messages.belief
-    messages.chosen[:] = False
+    belief, worth, labels = messages.belief, messages.worth, messages.labels
+    messages.chosen[:] = direction == CLIMB
     bound = 0.0
     for s in range(n_labels):
-        j = s if forward else n_labels - 1 - s
-        label = g.label[j]
-        _choose(scores, g, j, messages, messages.labels)
-        _collect(scores, g, j, messages)
-        top = -np.inf
+        j = n_labels - 1 - s if direction == BACKWARD else s
+        label, before = g.label[j], labels[j]
+        _choose(scores, g, j, messages, labels)
+        if direction == CLIMB:
+            if exceeds(worth[labels[j]], worth[before], messages.tie):
+                bound += 1.0
+            else:
+                labels[j] = before
+            continue
+        top, n_ahead = -np.inf, 0
         for a in range(label["n_values"]):
             top = max(top, belief[a])
         bound += top
-        n_ahead = 0
-        for e in g.incident[label["incident_start"] : label["incident_stop"]]:
-            if (other_end(g.factor[e], j) > j) == forward:
+        start, stop = label["incident_start"], label["incident_stop"]
+        for p in range(start, stop):
+            if (other_end(g.factor[g.incident[p]], j) > j) == (direction == FORWARD):
                 n_ahead += 1
-        n_behind = label["incident_stop"] - label["incident_start"] - n_ahead
-        share = 1.0 / max(n_ahead, n_behind, 1)
+        share = 1.0 / max(n_ahead, stop - start - n_ahead, 1)
         for a in range(label["n_values"]):
             if drops.shape[0] > 0:
                 drops[label["start"] + a] = belief[a] - top
             belief[a] = share * (belief[a] - top)
-        for e in g.incident[label["incident_start"] : label["incident_stop"]]:
-            if (other_end(g.factor[e], j) > j) == forward:
+        for p in range(start, stop):
+            e = g.incident[p]
+            if (other_end(g.factor[e], j) > j) == (direction == FORWARD):
                 bound += _send(scores, g, e, j, messages, messages.sent)
     return bound
 
@@ -172,20 +164,12 @@ def reweighted_sweep(scores, g, forward, messages, drops):
 @merged
 def climb(scores, g, messages, labels):
     """Change single labels as long as that raises the score."""
-    belief = messages.belief
-    messages.chosen[:] = True
-    improved = True
-    while improved:
-        improved = False
-        for j in range(g.label.shape[0]):
-            before = labels[j]
-            _choose(scores, g, j, messages, labels)
-            if labels[j] == before:
-                continue
-            if exceeds(belief[labels[j]], belief[before], messages.tie):
-                improved = True
-            else:
-                labels[j] = before
+    for j in range(labels.shape[0]):
+        messages.labels[j] = labels[j]
+    while reweighted_sweep(scores, g, CLIMB, messages, messages.belief[:0]) > 0.0:
+        pass
+    for j in range(labels.shape[0]):
+        labels[j] = messages.labels[j]
 
 
 @merged
@@ -222,60 +206,54 @@ def goes_on(fall, distance, close, meet):
     return fall > 10.0 * close
 
 
-@merged
-def tree_reweighted(scores, g, max_sweeps, meet, messages, labels):
-    """Write a labelling into `labels`; return its score and a bound on the best one.
-
-    Also return whether the bound meets the score: it is close, and above the score by
-    at most `meet`. Then the labelling is optimal up to that, and sweeping stops. It
-    also stops when a sweep in each direction hardly improved the bound; then at least
-    no change of a single label is an improvement. `messages.sent` holds zeros or any
-    earlier messages.
-    """
-    no_drops = messages.belief[:0]
-    score, bound = -np.inf, np.inf
-    before, close = np.inf, 0.0
-    least_distance = close_distance(scores, g)
-    for sweep in range(max_sweeps):
-        forward = sweep % 2 == 0
-        bound = min(bound, reweighted_sweep(scores, g, forward, messages, no_drops))
-        value = labelling_score(scores, g, messages.labels)
-        if sweep == 0 or exceeds(value, score, messages.tie):
-            score = value
-            for j in range(labels.shape[0]):
-                labels[j] = messages.labels[j]
-        close = least_distance + CLOSE * abs(bound)
-        if bound - score <= min(meet, close):
-            return score, bound, True
-        if not forward:
-            if not goes_on(before - bound, bound - score, close, meet):
-                break
-            before = bound
-    climb(scores, g, messages, labels)
-    score = labelling_score(scores, g, labels)
-    return score, bound, bound - score <= min(meet, close)
-
-
 def tree_reweighted_rows(scores, g, max_sweeps, meet, labels, score, bound):
-    """Apply `tree_reweighted` to every row of scores, each from zero messages.
+    """Decode every row of scores by tree-reweighted message passing, from no messages.
 
-    Bounds that meet the score become equal to it. Shape: meet (n,).
+    See `pass_messages`. Shape: meet (n,).
     """
     messages = message_buffers(g, TIE)
-    _reweighted_rows(scores, g, max_sweeps, meet, messages, labels, (score, bound))
+    _pass_messages(scores, g, max_sweeps, meet, messages, labels, (score, bound))
 
 
-@compiled
-def _reweighted_rows(scores, g, max_sweeps, meet, messages, labels, results):
-    """Do the work of `tree_reweighted_rows`; `results` are scores and bounds."""
-    score, bound = results
+def pass_messages(scores, g, max_sweeps, meet, messages, labels, results):
+    """Write labellings into `labels`; also their scores, and bounds on the best ones.
+
+    A bound meets a score if it is close, and above the score by at most `meet`. Then
+    the labelling is optimal up to that, sweeping stops, and the bound becomes equal to
+    the score. Sweeping also stops when a sweep in each direction hardly improved the
+    bound; then at least no change of a single label is an improvement.
+    """
+    no_drops = messages.belief[:0]
     for i in range(scores.shape[0]):
+        row, best_labels = scores[i], labels[i]
         messages.sent[:] = 0.0
-        score[i], bound[i], met = tree_reweighted(
-            scores[i], g, max_sweeps, meet[i], messages, labels[i]
-        )
-        if met:
-            bound[i] = score[i]
+        least_distance = close_distance(row, g)
+        score, bound, before, close = -np.inf, np.inf, np.inf, 0.0
+        for sweep in range(max_sweeps):
+            direction = sweep % 2  # FORWARD first
+            latest = reweighted_sweep(row, g, direction, messages, no_drops)
+            bound = min(bound, latest)
+            value = labelling_score(row, g, messages.labels)
+            if sweep == 0 or exceeds(value, score, messages.tie):
+                score = value
+                for j in range(best_labels.shape[0]):
+                    best_labels[j] = messages.labels[j]
+            close = least_distance + CLOSE * abs(bound)
+            if bound - score <= min(meet[i], close):
+                break
+            if direction == BACKWARD:
+                if not goes_on(before - bound, bound - score, close, meet[i]):
+                    break
+                before = bound
+        if not bound - score <= min(meet[i], close):
+            climb(row, g, messages, best_labels)
+            score = labelling_score(row, g, best_labels)
+        results[0][i], results[1][i] = score, bound
+        if bound - score <= min(meet[i], close):
+            results[1][i] = score
+
+
+_pass_messages = compiled(pass_messages)
 
 
 def max_product_rows(scores, g, schedule, labels, change):
@@ -296,20 +274,22 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
     for i in range(scores.shape[0]):
         sent[:] = 0.0
         change[i] = 0.0
-        for _ in range(schedule.n_sweeps):
-            for j in range(g.label.shape[0]):
+        for sweep in range(schedule.n_sweeps + 1):
+            is_last = sweep == schedule.n_sweeps  # it sends nothing
+            messages.chosen[:] = False
+            for j in g.order:  # on a tree only descendants are not chosen
+                _choose(scores[i], g, j, messages, labels[i])
                 label = g.label[j]
-                _collect(scores[i], g, j, messages)
-                for s in range(label["incident_start"], label["incident_stop"]):
-                    _send(scores[i], g, g.incident[s], j, messages, fresh)
+                if not is_last:
+                    for s in range(label["incident_start"], label["incident_stop"]):
+                        _send(scores[i], g, g.incident[s], j, messages, fresh)
+            if is_last:
+                break
             change[i] = 0.0
             for s in range(sent.shape[0]):
                 step = (1.0 - schedule.damping) * (fresh[s] - sent[s])
                 change[i] = max(change[i], abs(step))
                 sent[s] += step
-        messages.chosen[:] = False
-        for j in g.order:  # breadth first: on a tree only descendants are not chosen
-            _choose(scores[i], g, j, messages, labels[i])
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -10,10 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.coordinates import expand
 from spanforest._compiled.decorators import compiled
-from spanforest._compiled.products import add_products, room_for_products, row_products
-from spanforest._compiled.visits import MARGINALS, SCORES, visitor
+from spanforest._compiled.products import (
+    add_products,
+    room_for_products,
+    row_multiplier,
+)
+from spanforest._compiled.visits import ADD_UP, LOOK, visitor
 
 LOOK_SIZE = 256  # examples whose margins are measured at once: a block has its square
 
@@ -24,7 +27,7 @@ class Block(NamedTuple):
     scores: np.ndarray  # coordinates of F
     gram: np.ndarray  # kernel values between the examples of the block
     change: np.ndarray  # what is to be added to the weights
-    before: np.ndarray  # (n_coordinates,) an example's weights before its change
+    before: np.ndarray  # the examples' own weights, in the kernel form
     moved: np.ndarray  # whether there is a change
 
 
@@ -34,7 +37,7 @@ def block_buffers(block_size, n_coordinates):
         scores=room_for_products(block_size, n_coordinates),
         gram=room_for_products(block_size, block_size),
         change=np.zeros((-(-block_size // 8) * 8, n_coordinates)),
-        before=np.empty(n_coordinates),
+        before=np.empty((block_size, n_coordinates)),
         moved=np.zeros(block_size, dtype=np.bool_),
     )
 
@@ -46,37 +49,34 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
     the visit.
     """
     block = block_buffers(block_size, len(kernel.weights))
+    state = state._replace(squared_norms=squared_norms)
     call = visitor(order, block, problem, state, mixtures)
-    _kernel_pass(order, block, kernel, problem, state, call, squared_norms)
+    multiply = row_multiplier(order, kernel, block.scores)
+    _kernel_pass(order, block, kernel, problem, state, (*call, multiply))
 
 
 @compiled
-def _kernel_pass(order, block, kernel, problem, state, call, squared_norms):
+def _kernel_pass(order, block, kernel, problem, state, call):
     """Do the work of `kernel_pass`."""
-    mixtures, visit = call
-    weights, rounded = kernel.weights, kernel.rounded
-    n_coordinates, block_size = weights.shape[0], block.moved.shape[0]
-    F, A = problem.visit.cells[SCORES], problem.visit.cells[MARGINALS]  # free now
-    before = block.before
+    lists, visit, multiply = call
+    data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
+    gram, before, change = block.gram, block.before, block.change
+    block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        row_products(kernel.data, rows, rounded, block.scores)
-        for r in range(rows.shape[0]):
-            for p in range(r + 1):
-                block.gram[r, p] = kernel.data[rows[r], rows[p]]
-        visit(rows, block, problem, state, mixtures)
+        multiply(data, rows, rounded, block.scores)
         for r in range(rows.shape[0]):
             i = rows[r]
-            for d in range(n_coordinates):
-                before[d] = weights[d, i]
-                weights[d, i] += block.change[r, d]
+            for d in range(weights.shape[0]):
+                before[r, d] = weights[d, i]
+            for p in range(r + 1):
+                gram[r, p] = data[i, rows[p]]
+        visit(rows, block, problem, state, lists)
+        for r in range(rows.shape[0]):
+            i = rows[r]
+            for d in range(weights.shape[0]):
+                weights[d, i] += change[r, d]
                 rounded[d, i] = weights[d, i]
-            expand(problem.layout, block.scores[r], F)
-            expand(problem.layout, before, A)
-            total = 0.0
-            for c in range(F.shape[0]):
-                total += F[c] * A[c]
-            squared_norms[i] = total
 
 
 def dense_pass(order, block_size, features, problem, state, mixtures):
@@ -84,23 +84,25 @@ def dense_pass(order, block_size, features, problem, state, mixtures):
     block = block_buffers(block_size, len(features.weights))
     picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
     call = visitor(order, block, problem, state, mixtures)
-    _dense_pass(order, block, features, picked, problem, state, call)
+    multiply = row_multiplier(order, features, block.scores)
+    features = *features, picked
+    _dense_pass(order, block, features, problem, state, (*call, multiply))
 
 
 @compiled
-def _dense_pass(order, block, features, picked, problem, state, call):
+def _dense_pass(order, block, features, problem, state, call):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
-    mixtures, visit = call
-    X, weights, rounded = features.data, features.weights, features.rounded
+    lists, visit, multiply = call
+    X, weights, rounded, picked = features
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        row_products(X, rows, rounded, block.scores)
+        multiply(X, rows, rounded, block.scores)
         for r in range(rows.shape[0]):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
-        row_products(X, rows, picked[: rows.shape[0]], block.gram)
-        visit(rows, block, problem, state, mixtures)
+        multiply(X, rows, picked[: rows.shape[0]], block.gram)
+        visit(rows, block, problem, state, lists)
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
@@ -126,7 +128,7 @@ def sparse_pass(order, features, weights, problem, state, mixtures):
 @compiled
 def _sparse_pass(order, block, rows, problem, state, call):
     """Do the work of `sparse_pass`; `changed` has room for numbers of coordinates."""
-    mixtures, visit = call
+    lists, visit = call
     features, weights, changed = rows
     data, indices, indptr = features.data, features.indices, features.indptr
     n_coordinates = weights.shape[1]
@@ -142,7 +144,7 @@ def _sparse_pass(order, block, rows, problem, state, call):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         block.gram[0, 0] = norm
-        visit(order[place : place + 1], block, problem, state, mixtures)
+        visit(order[place : place + 1], block, problem, state, lists)
         if not block.moved[0]:
             continue
         n_changed = 0
@@ -166,7 +168,7 @@ def hinge_rows(rows, scores, problem, state):
     feature. These are visits without steps.
     """
     block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
-    problem = problem._replace(max_steps=0)
+    problem = problem._replace(max_steps=LOOK)
     call = visitor(rows, block, problem, state, None)
     for start in range(0, len(rows), LOOK_SIZE):
         some = rows[start : start + LOOK_SIZE]
@@ -175,11 +177,21 @@ def hinge_rows(rows, scores, problem, state):
         _look(some, block, problem, state, call)
 
 
+def loss_term(problem, state, mixtures):
+    """Return sum_i <loss_i, mu_i>, the linear term of the dual objective."""
+    rows = np.arange(len(state.dual_coef))
+    block = block_buffers(1, len(state.intercept))
+    problem = problem._replace(max_steps=ADD_UP)
+    call = visitor(rows, block, problem, state, mixtures)
+    _look(rows, block, problem, state, call)
+    return float(block.gram[0, 0])
+
+
 @compiled
 def _look(rows, block, problem, state, call):
-    """Do the work of `hinge_rows`."""
-    mixtures, visit = call
-    visit(rows, block, problem, state, mixtures)
+    """Call visits that make no steps."""
+    lists, visit = call
+    visit(rows, block, problem, state, lists)
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

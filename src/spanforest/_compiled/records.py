@@ -34,22 +34,40 @@ LOSS_FIELDS = np.dtype(
 )
 
 
-class ProblemArrays(NamedTuple):
-    """A training problem, and the largest number of steps of a visit.
+class Targets(NamedTuple):
+    """What the examples teach.
 
     `taught` is empty if every label of every example is observed. Otherwise Y holds an
     arbitrary code where a label is not observed. `factor_weight` is empty if all are 1.
     """
 
-    graph: FactorArrays
-    layout: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
     loss: np.ndarray  # (n_factors,) records
     Y: np.ndarray  # (n_samples, n_labels) codes of the true labels
     taught: np.ndarray  # (n_samples, n_factors) whether all its labels are observed
-    visit: tuple  # the buffers of a visit, see `visits.Visit`
     box: np.ndarray  # (n_samples,) C times the weight of each example
     factor_weight: np.ndarray  # (n_samples, n_factors) how often a factor counts
-    max_steps: int
+
+    def of(self, chunk):
+        """Return the targets of a slice of the examples; empty arrays stay so."""
+        return self._replace(
+            Y=self.Y[chunk],
+            taught=self.taught[chunk],
+            box=self.box[chunk],
+            factor_weight=self.factor_weight[chunk],
+        )
+
+
+class ProblemArrays(NamedTuple):
+    """A training problem, and the largest number of steps of a visit."""
+
+    graph: FactorArrays
+    layout: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
+    targets: Targets
+    visit: tuple  # the buffers of a visit, see `visits.Visit`
+    max_steps: int  # or LOOK or ADD_UP, see `visits`
+
+
+NOTHING = np.zeros(0)
 
 
 class State(NamedTuple):
@@ -60,6 +78,7 @@ class State(NamedTuple):
     hinge: np.ndarray  # (n_samples,) margin violation before the visit
     scale: float  # a change of the dual variables enters the weights times this
     constant: float  # value of the constant feature
+    squared_norms: np.ndarray = NOTHING  # (n_samples,) <F_i, A_i>, or empty
 
 
 class DenseRows(NamedTuple):
@@ -151,4 +170,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

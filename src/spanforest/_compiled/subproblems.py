@@ -13,6 +13,7 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import compiled, internal, merged
 from spanforest._compiled.messages import (
+    BACKWARD,
     CLOSE,
     climb,
     close_distance,
@@ -225,7 +226,7 @@ def carry_messages(g, alive, sent, alive_now, sent_now):
 def bound_part(scores, g, stop, messages, labels, caps):
     """Bound the labellings of a part, and those in which a label takes a value.
 
-    As `tree_reweighted`, from any messages, and with a `StoppingRule`. The gap of its
+    As `pass_messages`, from any messages, and with a `StoppingRule`. The gap of its
     patience is the bound's distance above the target or the score. Shape: caps (total
     number of values,); no labelling with the value scores more than its cap. Returns
     score, bound and the number of sweeps made.
@@ -249,8 +250,8 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     caps[:] = np.inf
     n_sweeps = 0
     while n_sweeps < stop.max_sweeps:
-        forward = n_sweeps % 2 == 0
-        latest = reweighted_sweep(scores, g, forward, messages, drops)
+        direction = n_sweeps % 2  # FORWARD first
+        latest = reweighted_sweep(scores, g, direction, messages, drops)
         n_sweeps += 1
         for s in range(caps.shape[0]):
             caps[s] = min(caps[s], last + drops[s])
@@ -264,7 +265,7 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
         close = least_distance + CLOSE * abs(bound)
         if bound <= stop.target:
             break
-        if not forward:
+        if direction == BACKWARD:
             if not goes_on(before - bound, bound - score, close, stop.meet):
                 break
             if before - bound <= stop.patience * (bound - max(stop.target, score)):
@@ -275,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -13,13 +13,12 @@ from spanforest._compiled.cells import (
     FORBIDDEN,
     NEGLIGIBLE,
     TRAINING_TIE,
-    find_cells,
     picked_cell,
 )
-from spanforest._compiled.coordinates import contract, expand
-from spanforest._compiled.decorators import inlined, merged, through_pointer
-from spanforest._compiled.forests import Walk, forest_max_sum, walk_buffers
-from spanforest._compiled.labellings import NO_MIXTURES, listed_steps
+from spanforest._compiled.coordinates import contract, expand_rows
+from spanforest._compiled.decorators import internal, merged, through_pointer
+from spanforest._compiled.forests import Walk, walk_back, walk_buffers, walk_up
+from spanforest._compiled.labellings import listed_steps, searcher
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
 EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
@@ -50,6 +49,10 @@ SCORES = 0  # F_i, and then loss + F_i
 MARGINALS = 1
 SHIFT = 2  # what the marginals gained
 MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
+
+# Values of `ProblemArrays.max_steps` that make no steps.
+LOOK = 0  # margin violations only
+ADD_UP = -1  # the loss term of the dual only: it becomes block.gram[0, 0]
 
 # Rows of `Visit.labels`.
 GAINING = 0
@@ -85,86 +88,65 @@ def visit_buffers(g):
 
 
 @merged
-def add_loss(scores, factors, true_cells, loss):
-    """Add to the scores of one example the loss of every cell against the true ones.
-
-    First add the loss of a cell that is wrong at both ends, then subtract where an end
-    is right.
-    """
-    for f in range(factors.shape[0]):
-        factor, weights = factors[f], loss[f]
-        start, stop = factor["offset"], factor["offset"] + factor["n_cells"]
-        for c in range(start, stop):
-            scores[c] += weights["worst"]
-        true = true_cells[f]
-        scores[true] -= weights["joint"]
-        if weights["first"] == 0.0 and weights["second"] == 0.0:
-            continue
-        n_second = factor["n_second"]
-        column = (true - start) % n_second
-        row = true - column
-        for b in range(n_second):
-            scores[row + b] -= weights["first"]
-        for c in range(start + column, stop, n_second):
-            scores[c] -= weights["second"]
+def _update_scores(r, block, constant, intercept):
+    """Turn scores of the weights before the block into those at the r-th visit."""
+    scores, gram, change, moved = block.scores[r], block.gram, block.change, block.moved
+    for d in range(intercept.shape[0]):
+        scores[d] += constant * intercept[d]
+    for p in range(r):
+        if moved[p]:
+            for d in range(intercept.shape[0]):
+                scores[d] += gram[r, p] * change[p, d]
 
 
-@inlined
-def _silence(i, factors, taught, values, filler):
-    """Fill the cells of the factors that example i does not teach."""
-    for f in range(taught.shape[1]):
-        if not taught[i, f]:
-            factor = factors[f]
-            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-                values[c] = filler
-
-
-@inlined
-def _weigh(i, factors, weights, values):
-    """Multiply the cells of every factor by how often it counts for example i."""
-    for f in range(weights.shape[1]):
-        factor = factors[f]
-        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-            values[c] *= weights[i, f]
-
-
-@inlined
-def _pick(scores, cells):
-    """Return the sum of the scores at these cells."""
-    total = 0.0
-    for c in cells:
-        total += scores[c]
-    return total
-
-
-@merged
-def augment_with_loss(i, scores, problem, true_cells):
+@internal
+def augment_with_loss(i, scores, factors, targets, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
-    A factor that it does not teach has neither score nor loss, as if it were absent.
-    There `true_cells` holds an arbitrary cell. Score and loss of the other factors are
-    multiplied by how often they count.
+    First add the loss of a cell that is wrong at both ends, then subtract where an end
+    is right. A factor that the example does not teach has neither score nor loss, as if
+    it were absent. There `true_cells` gets an arbitrary cell. Score and loss of the
+    other factors are multiplied by how often they count.
     """
-    factors, taught = problem.graph.factor, problem.taught
-    find_cells(factors, problem.Y[i], true_cells)
-    _silence(i, factors, taught, scores, 0.0)
-    true_score = _pick(scores, true_cells)
-    add_loss(scores, factors, true_cells, problem.loss)
-    _silence(i, factors, taught, scores, 0.0)
-    if problem.factor_weight.shape[0] > 0:
-        _weigh(i, factors, problem.factor_weight, scores)
-        true_score = _pick(scores, true_cells)  # the loss is 0 there
+    loss, labels, taught = targets.loss, targets.Y[i], targets.taught
+    weights = targets.factor_weight
+    true_score = 0.0
+    for f in range(factors.shape[0]):
+        factor, part = factors[f], loss[f]
+        true = picked_cell(factor, labels)
+        true_cells[f] = true
+        start, stop = factor["offset"], factor["offset"] + factor["n_cells"]
+        if taught.shape[0] > 0 and not taught[i, f]:
+            for c in range(start, stop):
+                scores[c] = 0.0
+            continue
+        if weights.shape[0] == 0:
+            true_score += scores[true]
+        for c in range(start, stop):
+            scores[c] += part["worst"]
+        scores[true] -= part["joint"]
+        if part["first"] != 0.0 or part["second"] != 0.0:
+            n_second = factor["n_second"]
+            column = (true - start) % n_second
+            for c in range(true - column, true - column + n_second):
+                scores[c] -= part["first"]
+            for c in range(start + column, stop, n_second):
+                scores[c] -= part["second"]
+        if weights.shape[0] > 0:
+            for c in range(start, stop):
+                scores[c] *= weights[i, f]
+            true_score += scores[true]  # the loss is 0 there
     return true_score
 
 
 @merged
-def _load_marginals(i, dual_row, problem, true_cells, marginals):
-    """Fill marginals with mu = C U(y) - A, and clear the rounding errors of zeros.
+def _load_marginals(i, factors, targets, dual_row, true_cells, marginals):
+    """Turn A into mu = C U(y) - A, and clear the rounding errors of zeros.
 
-    C is multiplied by the weight of the example. A is divided by those of the factors.
+    `marginals` holds the cells of A. C is multiplied by the weight of the example. A is
+    divided by those of the factors.
     """
-    weights, factors, box = problem.factor_weight, problem.graph.factor, problem.box[i]
-    expand(problem.layout, dual_row, marginals)
+    weights, box = targets.factor_weight, targets.box[i]
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
     largest = 0.0
@@ -184,35 +166,91 @@ def _load_marginals(i, dual_row, problem, true_cells, marginals):
 
 
 @merged
-def _store_shift(shift, layout, dual_row, change):
-    """Subtract a change of marginals from dual_row; write into `change` what was added.
+def _fill_untaught(i, factors, targets, marginals):
+    """Make the marginals positive in factors that example i does not teach.
 
-    The new marginals themselves are not stored: beside a large C they lose the digits
-    of a small A. A dual variable that returns to zero does so exactly. Otherwise the
-    rounding error would count as mass, and a step can move no more mass than there is.
+    So any of their cells may be picked.
     """
-    contract(layout, shift, change)
+    taught, box = targets.taught, targets.box[i]
+    for f in range(taught.shape[1]):
+        if not taught[i, f]:
+            factor = factors[f]
+            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+                marginals[c] = box
+
+
+@merged
+def _inner_product(some, others):
+    """Return the sum of the products of two arrays."""
+    total = 0.0
+    for c in range(some.shape[0]):
+        total += some[c] * others[c]
+    return total
+
+
+@merged
+def _add_loss_of(i, A, factors, targets, total):
+    """Return total - <loss_i, A_i>, from the cells of A.
+
+    The loss of the true cells is zero, so this adds <loss_i, mu_i>, also where factors
+    have weights. The cells of a factor of A sum to zero. So only the cells in which a
+    label is right count: there the loss is below its worst.
+    """
+    loss, labels = targets.loss, targets.Y[i]
+    for f in range(factors.shape[0]):
+        factor, part = factors[f], loss[f]
+        true = picked_cell(factor, labels)
+        total += part["joint"] * A[true]
+        if part["first"] != 0.0 or part["second"] != 0.0:
+            start, n_second = factor["offset"], factor["n_second"]
+            column = (true - start) % n_second
+            for c in range(true - column, true - column + n_second):
+                total += part["first"] * A[c]
+            for c in range(start + column, start + factor["n_cells"], n_second):
+                total += part["second"] * A[c]
+    return total
+
+
+@merged
+def _weigh(i, factors, weights, shift):
+    """Multiply a change of marginals by how often each factor counts."""
+    for f in range(weights.shape[1]):
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            shift[c] *= weights[i, f]
+
+
+@merged
+def _store(change, dual_row, intercept, scale, constant):
+    """Subtract a change of marginals from dual_row, and update the intercept.
+
+    `change` holds the coordinates of the change. It becomes what is to be added to the
+    weights. The new marginals themselves are not stored: beside a large C they lose the
+    digits of a small A. A dual variable that returns to zero does so exactly. Otherwise
+    the rounding error would count as mass, and a step can move no more mass than there
+    is.
+    """
     for d in range(change.shape[0]):
         before = dual_row[d]
         after = before - change[d]
         if abs(after) < EMPTY * abs(before):
             after = 0.0
         dual_row[d] = after
-        change[d] = after - before
+        change[d] = scale * (after - before)
+        intercept[d] += constant * change[d]
 
 
 # --- steps ---------------------------------------------------------------------------
 
 
 @merged
-def _find_regions(g, box, visit):
+def _find_regions(g, box, labels, regions):
     """Find the regions in which the gaining and the losing labelling differ.
 
     Their sums are cleared. The labellings agree about a label that the example lacks:
     its values tie.
     """
-    gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
-    regions = visit.region
+    gaining, losing = labels[GAINING], labels[LOSING]
     roots, branches = g.root, g.branch
     for s in range(roots.shape[0]):
         j = roots[s]
@@ -232,13 +270,12 @@ def _find_regions(g, box, visit):
 
 
 @merged
-def _find_moves(i, problem, visit):
+def _find_moves(i, factors, targets, visit):
     """List the moves from the losing to the gaining labelling; return how many.
 
     Also add up the rise and the size of each region, and find its room.
     """
-    factors, taught = problem.graph.factor, problem.taught
-    weights = problem.factor_weight
+    taught, weights = targets.taught, targets.factor_weight
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
     gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
     regions, moves = visit.region, visit.move
@@ -285,59 +322,21 @@ def _make_moves(n_moves, norm, visit):
             marginals[source] = 0.0
 
 
-@inlined
-def _curvature(r, block, state):
-    """Return the kernel value of an example with itself, times `state.scale`.
-
-    The constant feature is included. This is the curvature that steps see.
-    """
-    return state.scale * (block.gram[r, r] + state.constant * state.constant)
-
-
 @merged
-def _begin(r, i, block, problem, state):
-    """Prepare the visit to example i in row r of a block; return its labels' score.
-
-    F_i, of the weights before the block, becomes the one at the moment of the visit.
-    Loss and F_i are left in the buffers, and so are the marginals.
-    """
-    scores, intercept = block.scores[r], state.intercept
-    cells, true_cells = problem.visit.cells, problem.visit.true_cells
-    for d in range(intercept.shape[0]):
-        scores[d] += state.constant * intercept[d]
-    for p in range(r):
-        if block.moved[p]:
-            for d in range(intercept.shape[0]):
-                scores[d] += block.gram[r, p] * block.change[p, d]
-    expand(problem.layout, scores, cells[SCORES])
-    true_score = augment_with_loss(i, cells[SCORES], problem, true_cells)
-    _load_marginals(i, state.dual_coef[i], problem, true_cells, cells[MARGINALS])
-    return true_score
+def _find_worst(scores, marginals, masked):
+    """Fill `masked`, whose best labelling is the worst one that has mass."""
+    for c in range(scores.shape[0]):
+        masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
 
 
-@merged
-def _finish(r, i, block, problem, state):
-    """Store what the visit to example i changed, if block.moved[r] says that it did."""
-    change, intercept = block.change[r], state.intercept
-    if not block.moved[r]:
-        change[:] = 0.0
-        return
-    shift = problem.visit.cells[SHIFT]
-    _weigh(i, problem.graph.factor, problem.factor_weight, shift)
-    _store_shift(shift, problem.layout, state.dual_coef[i], change)
-    for d in range(change.shape[0]):
-        change[d] *= state.scale
-        intercept[d] += state.constant * change[d]
-
-
-def visit_on_forest(rows, block, problem, state, mixtures):
+def visit_on_forest(rows, block, problem, state, lists):
     """Visit the examples of a block, `rows`, one after the other, on a forest.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
     the kernel matrix, both without the constant feature. Afterwards the scores are
     those at the visits, and block.change is what is to be added to the weights. The
     intercept is updated, and so are the rows of dual_coef. hinge[i] becomes the margin
-    violation before the visit.
+    violation before the visit, and squared_norms[i] becomes <F_i, A_i>.
 
     Mass moves from the worst labelling that the marginals allow to the best labelling
     of all. On a forest the marginals are a mixture containing *every* labelling whose
@@ -347,65 +346,111 @@ def visit_on_forest(rows, block, problem, state, mixtures):
     region moves on its own, on cells of its own: it gets the step length that is best
     for it, and a cell with little mass holds up its own region only.
     """
-    g, visit, cells = problem.graph, problem.visit, problem.visit.cells
+    g, layout, targets, visit, max_steps = problem
+    factors, walk, cells, true_cells = (
+        g.factor,
+        visit.walk,
+        visit.cells,
+        visit.true_cells,
+    )
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
+    labels, regions, shift = visit.labels, visit.region, cells[SHIFT]
+    dual_coef, intercept, hinge, scale, constant, squared_norms = state
+    total = 0.0
     for r in range(rows.shape[0]):
         i = rows[r]
-        true_score = _begin(r, i, block, problem, state)
-        # any cell may be picked where the example teaches nothing
-        _silence(i, g.factor, problem.taught, marginals, problem.box[i])
-        norm = _curvature(r, block, state)
-        cells[SHIFT, :] = 0.0
-        first_top, first_rise, block.moved[r] = 0.0, 0.0, False
-        for step in range(max(problem.max_steps, 1)):
+        dual_row = dual_coef[i]
+        expand_rows(layout, dual_coef[i : i + 1], cells[MARGINALS : MARGINALS + 1])
+        if max_steps == ADD_UP:
+            total = _add_loss_of(i, marginals, factors, targets, total)
+            continue
+        _update_scores(r, block, constant, intercept)
+        expand_rows(layout, block.scores[r : r + 1], cells[SCORES : SCORES + 1])
+        if squared_norms.shape[0] > 0:
+            expand_rows(layout, block.before[r : r + 1], cells[MASKED : MASKED + 1])
+            squared_norms[i] = _inner_product(scores, masked)
+        true_score = augment_with_loss(i, scores, factors, targets, true_cells)
+        _load_marginals(i, factors, targets, dual_row, true_cells, marginals)
+        _fill_untaught(i, factors, targets, marginals)
+        norm = scale * (block.gram[r, r] + constant * constant)
+        shift[:] = 0.0
+        first_top, first_rise, moved = 0.0, 0.0, False
+        for step in range(max(max_steps, 1)):
             top, rise = 0.0, 0.0
             for side in range(2):  # GAINING and LOSING; one call compiles faster
-                best = forest_max_sum(
-                    cells[MASKED * side], g, visit.walk, visit.labels[side]
-                )
+                walk_up(cells[MASKED * side], g, walk)
+                best = walk_back(g, walk, labels[side])
                 rise += best
                 if side == 0:
                     top = best
-                    for c in range(scores.shape[0]):
-                        masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
+                    _find_worst(scores, marginals, masked)
             if step == 0:
                 first_top, first_rise = top, rise
             enough = max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top)))
-            if rise <= enough or problem.max_steps == 0:
+            if rise <= enough or max_steps == LOOK:
                 break
-            _find_regions(g, problem.box[i], visit)
-            _make_moves(_find_moves(i, problem, visit), norm, visit)
-            block.moved[r] = True
-        state.hinge[i] = max(first_top - true_score, 0.0)
-        _finish(r, i, block, problem, state)
+            _find_regions(g, targets.box[i], labels, regions)
+            n_moves = _find_moves(i, factors, targets, visit)
+            _make_moves(n_moves, norm, visit)
+            moved = True
+        hinge[i], block.moved[r] = max(first_top - true_score, 0.0), moved
+        change = block.change[r]
+        change[:] = 0.0
+        if moved:
+            _weigh(i, factors, targets.factor_weight, shift)
+            contract(layout, shift, change)
+            _store(change, dual_row, intercept, scale, constant)
+    block.gram[0, 0] = total
 
 
-def visit_on_cycles(rows, block, problem, state, mixtures):
+def visit_on_cycles(rows, block, problem, state, lists):
     """Visit the examples of a block as `visit_on_forest` does, on any graph.
 
-    The best score that a search found stands in for the best score of all.
+    The best score that a search found stands in for the best score of all. `lists` are
+    the `Mixtures` and the search.
     """
+    mixtures, search = lists
+    g, layout, targets, visit, max_steps = problem
+    factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
+    scores, marginals, shift = cells[SCORES], cells[MARGINALS], cells[SHIFT]
+    dual_coef, intercept, hinge, scale, constant, squared_norms = state
+    total = 0.0
     for r in range(rows.shape[0]):
         i = rows[r]
-        true_score = _begin(r, i, block, problem, state)
-        norm = _curvature(r, block, state)
-        top, moved = listed_steps(i, norm, problem, mixtures)
-        block.moved[r] = moved
-        state.hinge[i] = max(top - true_score, 0.0)
-        _finish(r, i, block, problem, state)
+        dual_row = dual_coef[i]
+        if max_steps == ADD_UP:
+            expand_rows(layout, dual_coef[i : i + 1], cells[MARGINALS : MARGINALS + 1])
+            total = _add_loss_of(i, marginals, factors, targets, total)
+            continue
+        _update_scores(r, block, constant, intercept)
+        expand_rows(layout, block.scores[r : r + 1], cells[SCORES : SCORES + 1])
+        if squared_norms.shape[0] > 0:
+            expand_rows(layout, block.before[r : r + 1], cells[MASKED : MASKED + 1])
+            squared_norms[i] = _inner_product(scores, cells[MASKED])
+        true_score = augment_with_loss(i, scores, factors, targets, true_cells)
+        norm = scale * (block.gram[r, r] + constant * constant)
+        top, moved = listed_steps(i, norm, problem, mixtures, search)
+        hinge[i], block.moved[r] = max(top - true_score, 0.0), moved
+        change = block.change[r]
+        change[:] = 0.0
+        if moved:
+            _weigh(i, factors, targets.factor_weight, shift)
+            contract(layout, shift, change)
+            _store(change, dual_row, intercept, scale, constant)
+    block.gram[0, 0] = total
 
 
 def visitor(rows, block, problem, state, mixtures):
-    """Return lists of labellings, and the function that visits blocks with them.
+    """Return the last argument of visits, and the function that visits blocks.
 
     Compiled code calls it through a pointer. So passes over data of other kinds compile
-    only themselves. For the same reason a forest has lists too, empty ones.
+    only themselves.
     """
-    function = visit_on_cycles
     if mixtures is None:
-        function, mixtures = visit_on_forest, NO_MIXTURES
-    arguments = rows, block, problem, state, mixtures
-    return mixtures, through_pointer(function, arguments)
+        return (), through_pointer(visit_on_forest, (rows, block, problem, state, ()))
+    lists = mixtures, searcher(problem.graph, problem.visit, mixtures)
+    arguments = rows, block, problem, state, lists
+    return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: a3c2822f9fb0b675
+# stamp: 269f9d5e2769dbb4

@@ -93,7 +93,7 @@ class FeatureImportanceDisplay:
         limit = max(float(np.abs(values).max()), 1e-9)
         image = ax.imshow(values, cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
         colour = ax.figure.colorbar(image, ax=ax)
-        colour.set_label("Fall of the score if the feature is shuffled (points)")
+        colour.set_label("points lost if shuffled")
         turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         ax.set_xticks(range(len(names)), names, **turn)
         ax.set_yticks(range(len(shown)), [found.feature_names[k] for k in shown])
