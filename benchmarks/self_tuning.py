@@ -75,7 +75,7 @@ def compare(name):
         ("the default", ours[1], default, 2.0),
     ):
         n_candidates = len(model.cv_results_["params"])
-        what = f"{name}, {what}, {n_candidates} candidates ({model.chosen_})"
+        what = f"{name}, {what}, {n_candidates} candidates"
         yield common.Comparison(what, seconds, reference, target)
 
 
