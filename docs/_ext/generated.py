@@ -17,12 +17,12 @@ from _ext.markdown import to_rst
 
 TABLES = (
     *("table1", "table2", "table2-tuned", "study-study"),
-    *("compared-multilabel_accuracy-tuned", "compared-microlabel_accuracy-tuned"),
-    "compared-microlabel_f1-tuned",
+    *("ranks-multilabel_accuracy-tuned", "ranks-microlabel_accuracy-tuned"),
+    "ranks-microlabel_f1-tuned",
 )
 FIGURES = {
     "figure1": "Score of the first trees, for each data set and measure.",
-    "critical-difference-compared-multilabel_accuracy-tuned": "Average ranks of methods "
+    "critical-difference-multilabel_accuracy-tuned": "Average ranks of methods "
     "by multilabel accuracy, with lines that join those that do not differ.",
 }
 
