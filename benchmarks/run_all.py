@@ -54,7 +54,8 @@ results:
 | `certificates.py` | [proofs of predictions](../docs/guide/certified.rst) |
 | `label_lists.py` | [the best label sets](../docs/guide/certified.rst) |
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
-| `self_tuning.py`, `tuning_many_rows.py` | [what the search costs](../docs/guide/what_it_tries.rst) |
+| `self_tuning.py` | [what the search costs](../docs/guide/what_it_tries.rst) |
+| `tuning_many_rows.py` | [the same, with many rows](../docs/guide/what_it_tries.rst) |
 | `joint_training.py` | [one model on all graphs](../docs/guide/graphs.rst) |
 | `default_choice.py` | [what it chooses from](../docs/guide/what_it_tries.rst) |
 | `offsets.py` | [the measure](../docs/guide/measures.rst) |

@@ -83,10 +83,10 @@ def main():
     names = sys.argv[1:] or NAMES
     common.print_comparisons([row for name in names for row in compare(name)])
     print(
-        f"\nFour fifths of the rows, {N_FOLDS} folds, final fit included. The grid search "
-        f"has {len(CS) * (1 + len(GAMMAS))} candidates: linear and Gaussian kernels of "
-        f"{len(GAMMAS)} widths with {len(CS)} values of C. Ours add two losses and "
-        "offsets; the default also forests and averages of kernels."
+        f"\nFour fifths of the rows, {N_FOLDS} folds, final fit included. "
+        f"The grid search has {len(CS) * (1 + len(GAMMAS))} candidates: linear and "
+        f"Gaussian kernels of {len(GAMMAS)} widths with {len(CS)} values of C. Ours "
+        "add two losses and offsets; the default also forests and averages of kernels."
     )
 
 

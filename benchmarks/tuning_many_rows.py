@@ -59,7 +59,14 @@ def main():
                 model.chosen_,
             ]
         )
-    header = ["texts", "processor time", "peak", "F1, %", "search of all rows", "chosen"]
+    header = [
+        "texts",
+        "processor time",
+        "peak",
+        "F1, %",
+        "search of all rows",
+        "chosen",
+    ]
     common.print_table(header, rows)
     met = "met" if busy <= TARGET_SECONDS else "missed"
     print(

@@ -526,8 +526,7 @@ class _Ascent:
             products = form.products(chunk)
             form.note_products(chunk, products)
             if cycles is None:
-                rows = everyone[chunk]
-                _compiled.hinge_rows(rows, products, self.problem, state)
+                _compiled.hinge_rows(everyone[chunk], products, self.problem, state)
             else:
                 self._bound_hinge(cycles, chunk)
         dual, gap = self.dual_and_gap()
@@ -542,9 +541,7 @@ class _Ascent:
             return self.dual_and_gap()[1]
         return gap - float(box @ (cycles.most - cycles.least))
 
-    def _bound_hinge(
-        self, cycles: Cycles, chunk: slice, *, exactly: bool = False
-    ) -> None:
+    def _bound_hinge(self, cycles: Cycles, chunk: slice, exactly: bool = False) -> None:
         """Bound the margin violations of some examples on a graph with cycles."""
         scores, rows = self.form.scores(chunk), np.arange(chunk.start, chunk.stop)
         true_scores = np.empty(len(rows))
@@ -555,10 +552,9 @@ class _Ascent:
     def dual_and_gap(self) -> tuple[float, float]:
         """Return D = <loss, mu> - ½‖w‖², and P - D with P = ½‖w‖² + C sum of hinges.
 
-        The sum is weighted by the weights of the examples.
-
-        Both are exact after `measure_hinge`. After an epoch the gap is an estimate, and
-        in the kernel form so is the dual: ‖w‖² is made of terms of different moments.
+        The sum is weighted by the weights of the examples. Both are exact after
+        `measure_hinge`. After an epoch the gap is an estimate, and in the kernel form
+        so is the dual: ‖w‖² is made of terms of different moments.
         """
         self.squared_norm = squared_norm = self.form.squared_norm()
         penalty = float(self.problem.targets.box @ self.hinge)
@@ -569,16 +565,13 @@ class _Ascent:
 
 def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
-    weights = problem.loss
     # visits are compiled for arrays that can be written
-    parts = (
-        np.require(part, requirements=["C", "W"]) for part in problem.factors.arrays
-    )
+    parts = [np.require(one, None, ["C", "W"]) for one in problem.factors.arrays]
     graph = _compiled.FactorArrays(*parts)
     loss = np.empty(len(graph.factor), _compiled.LOSS_FIELDS)
-    for name in weights._fields:
-        loss[name] = getattr(weights, name)
-    loss["worst"] = weights.joint + weights.first + weights.second
+    for name, weights in problem.loss._asdict().items():
+        loss[name] = weights
+    loss["worst"] = sum(problem.loss)
     targets = _compiled.Targets(
         loss=loss,
         # any code where not observed: it teaches nothing

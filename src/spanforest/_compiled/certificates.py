@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 269f9d5e2769dbb4
+# stamp: f60ec8b5f16dc9ae

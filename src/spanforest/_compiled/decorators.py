@@ -7,8 +7,8 @@ habits keep the time short:
 * Routines create no arrays. Python functions beside them create the buffers.
 * A long routine with several callers is called through a pointer (`through_pointer`).
   LLVM optimises it once.
-* A routine that is `merged` into another is short, and has no routines merged into
-  itself: Numba copies it block by block, and with each block all of its variables.
+* A routine that is `merged` into another is short, and should have no routines merged
+  into itself: Numba copies it block by block, and with each block all its variables.
 * The time grows with the number of operations: an addition takes 1.5 ms, reading or
   writing an array 3, a loop 10, a routine of its own 40. So one loop over factors does
   all that is to be done with a factor.
@@ -53,8 +53,8 @@ compiled = njit(**OPTIONS, **WITHOUT_CALLBACK)
 # For routines that only other routines call. A call from Python ends the process.
 internal = njit(**OPTIONS, **WITHOUT_WRAPPERS)
 
-# For long routines with one caller or two. Numba copies them into the caller before it
-# compiles. Without this LLVM would optimise them at one more level.
+# For routines of up to 40 lines with one caller or two. Numba copies them into the
+# caller before it compiles. Without this LLVM would optimise them at one more level.
 merged = njit(**OPTIONS, inline="always")
 
 # For short routines in hot loops. LLVM copies them into their callers.
@@ -91,4 +91,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: 269f9d5e2769dbb4
+# stamp: f60ec8b5f16dc9ae

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 269f9d5e2769dbb4
+# stamp: f60ec8b5f16dc9ae

@@ -37,8 +37,9 @@ LOSS_FIELDS = np.dtype(
 class Targets(NamedTuple):
     """What the examples teach.
 
-    `taught` is empty if every label of every example is observed. Otherwise Y holds an
-    arbitrary code where a label is not observed. `factor_weight` is empty if all are 1.
+    `taught` is empty if every label of every example is observed and counts. Otherwise
+    Y holds an arbitrary code where a label is not observed. `factor_weight` is empty if
+    all are 1.
     """
 
     loss: np.ndarray  # (n_factors,) records
@@ -170,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 269f9d5e2769dbb4
+# stamp: f60ec8b5f16dc9ae

@@ -336,7 +336,9 @@ def visit_on_forest(rows, block, problem, state, lists):
     the kernel matrix, both without the constant feature. Afterwards the scores are
     those at the visits, and block.change is what is to be added to the weights. The
     intercept is updated, and so are the rows of dual_coef. hinge[i] becomes the margin
-    violation before the visit, and squared_norms[i] becomes <F_i, A_i>.
+    violation before the visit, and squared_norms[i] becomes <F_i, A_i>. `lists` is
+    empty. If max_steps is LOOK nothing moves, and if it is ADD_UP only the loss term is
+    computed. At the end block.gram[0, 0] is overwritten.
 
     Mass moves from the worst labelling that the marginals allow to the best labelling
     of all. On a forest the marginals are a mixture containing *every* labelling whose
@@ -453,4 +455,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: 269f9d5e2769dbb4
+# stamp: f60ec8b5f16dc9ae

@@ -62,7 +62,7 @@ class Entrant:
 
 
 class Deadline(NamedTuple):
-    """The moment at which `fit` should be done, and what is still to come then."""
+    """When `fit` began, and how long it should take."""
 
     start: float  # by a clock that stops while routines are compiled
     limit: float | None = None  # seconds
@@ -138,8 +138,10 @@ def compete(
             scored.append(entrant)
             if is_last:
                 _forget_matrices(scored, n_after)
-            if not rules.averages:
-                entrant.held_out = {}
+            if not rules.averages or _held_bytes(entrants) > MOST_HELD:
+                rules = rules._replace(averages=False)
+                for one in entrants:
+                    one.held_out = {}
         n_folds = n_after
         if not is_last:
             going = _survivors(scored, n_folds)
@@ -193,14 +195,12 @@ def _averages(
 ) -> list[Entrant]:
     """Return the averages of two or more kernels, scored on all folds so far.
 
-    There are none if held-out scores were not kept, or if they take too much memory.
+    There are none if held-out scores were not kept.
     """
     sizes = range(2, min(len(entrants), search.n_estimators) + 1)
     groups = chain.from_iterable(combinations(entrants, size) for size in sizes)
-    held = chain.from_iterable(one.held_out.values() for one in entrants)
-    n_bytes = sum(each.n_bytes for each in held)
     averages: list[Entrant] = []
-    if not 0 < n_bytes <= MOST_HELD:
+    if not _held_bytes(entrants):
         return averages
     for group in groups:
         start = clock()
@@ -216,6 +216,11 @@ def _averages(
     for one in entrants:
         one.held_out = {}
     return averages
+
+
+def _held_bytes(entrants: list[Entrant]) -> int:
+    """Return the memory that all held-out scores take."""
+    return sum(held.n_bytes for one in entrants for held in one.held_out.values())
 
 
 def _average_of(group: Sequence[Entrant], table: Table) -> Entrant:
@@ -248,7 +253,9 @@ def _final_seconds(search: Search, entrants: list[Entrant], n_folds: int) -> flo
     seconds = of_search * members * growth / n_jobs
     if one.kernels == ["linear"]:
         return seconds
-    has_forest = any(isinstance(kernel, ForestKernel) for kernel in one.kernels)
+    has_forest = any(
+        kernel == "forest" or isinstance(kernel, ForestKernel) for kernel in one.kernels
+    )
     return (seconds + (one.seconds if has_forest else 0.0)) * growth
 
 
@@ -267,7 +274,8 @@ def name_of(params: dict[str, Any]) -> str:
     kernel = params["kernel"]
     name = _in_words(kernel)
     if isinstance(kernel, list | tuple):
-        name = f"{' and '.join(map(_in_words, kernel))} averaged"
+        *others, last = map(_in_words, kernel)
+        name = f"{', '.join(others)} and {last} averaged" if others else last
     return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
 
 

@@ -101,10 +101,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
         Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
         ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
-        on every fold, with at most 100 trees), a function of two feature matrices, a
-        `spanforest.kernels.SumKernel`; or ``"precomputed"``, which can only stand
-        alone. A list inside the sequence is one choice, whose members take its kernels
-        in turn. ``"auto"``: forests whose smallest leaves have 5 and 1 examples;
+        on every fold, with at most 100 trees unless in a list or sum), a function of
+        two feature matrices, a `spanforest.kernels.SumKernel`; or ``"precomputed"``,
+        which can only stand alone. A list inside the sequence is one choice, whose
+        members take its kernels in turn. ``"auto"``: forests whose smallest leaves have 5 and 1 examples;
         "linear" unless X has NaN; and "rbf" if moreover at most half of the entries of
         X are zero and there are at most 5,000 examples.
     gammas : sequence of float
@@ -141,12 +141,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         place.
     n_estimators_search : int
         Number of members in the search: the first of the final ensemble, but for what
-        graphs and weights learn from the fold alone.
+        graphs and weights learn from the fold alone. An average of kernels is scored
+        with so many members of each.
     time_limit : float
         Seconds that `fit` should take, compiling aside. Another kernel, or another
         fold, is tried only if it is expected to end in time, with the final ensemble.
         One kernel is always tried, and nothing is interrupted. The choice then depends
-        on the speed of the machine. `chosen_` says what was left out.
+        on the speed of the machine. `chosen_` names the kernels that were left out;
+        averages may be left out too.
     verbose
         It shows `chosen_` at the end.
     random_state
