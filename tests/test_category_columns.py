@@ -12,6 +12,19 @@ from spanforest._category_columns import CategoryColumns
 SIZES = pd.Categorical(["small", "large", None], ["small", "medium", "large"])
 
 
+def test_documents_are_told_how_to_become_numbers():
+    with pytest.raises(ValueError, match=r"found the text 'red .*TfidfVectorizer"):
+        RandomGraphEnsembleClassifier().fit(["red green " * 9, "blue"], [[0], [1]])
+
+
+def test_gaps_beside_categories_get_the_advice_of_gaps():
+    kinds = pd.Categorical(["low", "high"] * 10)
+    frame = pd.DataFrame({"kind": kinds, "size": [np.nan, 1.0] * 10})
+    Y = np.arange(40).reshape(20, 2) % 3 % 2
+    with pytest.raises(ValueError, match="kernel 'rbf' needs a number"):
+        RandomGraphEnsembleClassifier(2, kernel="rbf").fit(frame, Y)
+
+
 def test_the_order_of_a_pandas_category_is_kept():
     frame = pd.DataFrame({"size": SIZES, "weight": [1.5, np.nan, 2.0]})
     known = CategoryColumns.of(frame, None)

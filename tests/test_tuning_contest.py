@@ -321,6 +321,7 @@ def test_a_tiny_time_limit_still_gives_a_model():
     assert fitted.kernel_ == "linear"
     assert "the time limit left out rbf" in fitted.chosen_
     assert "on 1 fold, best of 4 candidates with 1 kernel" in fitted.chosen_
+    assert fitted.chosen_.endswith("2 folds")
     assert np.isfinite(fitted.best_score_)
     with pytest.raises(ValueError, match="time_limit must be a number greater than 0"):
         automatic(time_limit=0).fit(X, Y)

@@ -127,6 +127,11 @@ def point_out_text(X: Any) -> None:
     ValueError: column 0 of X must hold numbers; found 'red'. ...
     """
     X = X if _is_frame(X) else np.asarray(X, dtype=object)
+    if np.ndim(X) == 1:
+        raise ValueError(
+            f"X must be a table of numbers; found the text {_shortened(X[0])}. Turn "
+            "texts into numbers first, for example with scikit-learn's TfidfVectorizer."
+        )
     for j in range(X.shape[1] if np.ndim(X) == 2 else 0):
         _floats(_column(X, j), _name(X, j))
 
@@ -197,7 +202,12 @@ def _floats(column: Any, name: Any) -> NDArray[np.float64]:
         known = (value for value in _values(column) if not is_missing(value))
         text = next(value for value in known if not isinstance(value, int | float))
         raise ValueError(
-            f"column {name!r} of X must hold numbers; found {text!r}. If it holds "
-            'categories, give it the type "category" in pandas, or name it in '
-            "ForestKernel(categories=[...])."
+            f"column {name!r} of X must hold numbers; found {_shortened(text)}. If it "
+            'holds categories, give it the type "category" in pandas, or name it in '
+            "ForestKernel(categories=[...]). If it only names the rows, leave it out."
         ) from None
+
+
+def _shortened(text: Any) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= 40 else f"{shown[:36]}...{shown[-1]}"

@@ -234,11 +234,11 @@ class GraphClassifier(
             "dtype": [np.float64, np.float32],
             "ensure_all_finite": "allow-nan" if accepts_nan else True,
         }
-        if self._input.has_categories(X, reset=reset):
-            validate_data(self, X, reset=reset, skip_check_array=True)  # the names
-            numbers = self._input.numbers(X)
-            return check_array(numbers, estimator=self, input_name="X", **options)
         try:
+            if self._input.has_categories(X, reset=reset):
+                validate_data(self, X, reset=reset, skip_check_array=True)  # the names
+                numbers = self._input.numbers(X)
+                return check_array(numbers, estimator=self, input_name="X", **options)
             return validate_data(self, X, reset=reset, **options)
         except (TypeError, ValueError) as error:
             if "could not convert string" in str(error) or "NAType" in str(error):

@@ -312,6 +312,10 @@ def choice_in_words(
         f"{count(outcome.n_folds, 'fold')}, best of {count(len(tried), 'candidate')} "
         f"with {among}"
     )
-    if outcome.untried:
-        notes = [*notes, f"the time limit left out {', '.join(outcome.untried)}"]
+    left_out = list(outcome.untried)
+    n_folds = sum(key.startswith("split") for key in results)
+    if outcome.n_folds < n_folds:
+        left_out.append(count(n_folds - outcome.n_folds, "fold"))
+    if left_out:
+        notes = [*notes, f"the time limit left out {', '.join(left_out)}"]
     return "; ".join([line, *(note for note in notes if note)])

@@ -147,8 +147,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Seconds that `fit` should take, compiling aside. Another kernel, or another
         fold, is tried only if it is expected to end in time, with the final ensemble.
         One kernel is always tried, and nothing is interrupted. The choice then depends
-        on the speed of the machine. `chosen_` names the kernels that were left out;
-        averages may be left out too.
+        on the speed of the machine. `chosen_` names the kernels and folds that were
+        left out; averages may be left out too.
     verbose
         It shows `chosen_` at the end.
     random_state
