@@ -56,6 +56,16 @@ def unit_rows(data: Dataset) -> Any:
     return normalize(StandardScaler().fit_transform(data.X))
 
 
+def four_fifths(name: str, *, are_words: bool) -> tuple[Any, np.ndarray]:
+    """Return scaled features and labels of four fifths of a data set, at random."""
+    data = load(name)
+    rows = np.random.default_rng(0).permutation(data.n_samples)
+    rows = np.sort(rows[: int(0.8 * data.n_samples)])
+    if are_words:
+        return unit_rows(data)[rows], data.Y[rows]
+    return StandardScaler().fit_transform(data.X[rows]), data.Y[rows]
+
+
 def gaussian_kernel(data: Dataset) -> np.ndarray:
     """Return the Gaussian kernel of the standardised features, gamma 1/n_features."""
     return rbf_kernel(StandardScaler().fit_transform(data.X))

@@ -8,10 +8,8 @@ import time
 import warnings
 
 import common
-import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from spanforest.kernels import median_gamma
@@ -23,16 +21,6 @@ WORDS = ("medical",)
 CS = (0.3, 1.0, 3.0, 10.0)
 GAMMAS = (0.5, 1.0, 2.0)
 N_FOLDS = 3
-
-
-def training_part(name):
-    """Return the features and labels of four fifths of a data set."""
-    data = common.load(name)
-    rows = np.random.default_rng(0).permutation(data.n_samples)
-    rows = np.sort(rows[: int(0.8 * data.n_samples)])
-    if name in WORDS:
-        return common.unit_rows(data)[rows], data.Y[rows]
-    return StandardScaler().fit_transform(data.X[rows]), data.Y[rows]
 
 
 def machines(X):
@@ -59,7 +47,7 @@ def ensemble(**options):
 
 def compare(name):
     """Return two rows of the table: the same kernels, and the default."""
-    X, Y = training_part(name)
+    X, Y = common.four_fifths(name, are_words=name in WORDS)
     same = ensemble(kernels=["linear", "rbf"], gammas=GAMMAS)
     default = ensemble()
     with warnings.catch_warnings():

@@ -8,9 +8,7 @@ import time
 import warnings
 
 import common
-import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from spanforest import RandomGraphEnsembleClassifier
@@ -30,19 +28,9 @@ C = 1.0
 REPEATS = 3
 
 
-def training_part(name):
-    """Return the features and labels of four fifths of a data set."""
-    data = common.load(name)
-    rows = np.random.default_rng(0).permutation(data.n_samples)
-    rows = np.sort(rows[: int(0.8 * data.n_samples)])
-    if name in WORDS:
-        return common.unit_rows(data)[rows], data.Y[rows]
-    return StandardScaler().fit_transform(data.X[rows]), data.Y[rows]
-
-
 def compare(name):
     """Return a row of the table: the ensemble against one SVM per label."""
-    X, Y = training_part(name)
+    X, Y = common.four_fifths(name, are_words=name in WORDS)
     if name in WORDS:
         parameters = {"kernel": "linear"}
         machines = OneVsRestClassifier(LinearSVC(C=C))
