@@ -1,5 +1,7 @@
 """Columns of categories: numbers in their order, NaN for what training never saw."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from spanforest import RandomGraphEnsembleClassifier, RandomGraphEnsembleClassifierCV
-from spanforest._category_columns import CategoryColumns
+from spanforest._category_columns import CategoryColumns, point_out_dates
 
 SIZES = pd.Categorical(["small", "large", None], ["small", "medium", "large"])
 
@@ -100,3 +102,68 @@ def test_text_that_is_no_category_is_named_with_its_column(model, dtype):
         model.fit(frame, [[0, 1], [1, 0], [1, 1]])
     with pytest.raises(ValueError, match=r"column 1 of X .* found 'Rome'"):
         model.fit(frame.to_numpy(object), [[0, 1], [1, 0], [1, 1]])
+
+
+DAYS = pd.Series(pd.date_range("2024-05-01", periods=20))
+TIMES = {
+    "dates": (DAYS, "dates or times"),
+    "dates of a time zone": (DAYS.dt.tz_localize("UTC"), "dates or times"),
+    "dates with gaps": (DAYS.where(DAYS.index > 3), "dates or times"),
+    "periods": (DAYS.dt.to_period("D"), "dates or times"),
+    "objects": (DAYS.dt.date, "dates or times"),
+    "times of day": (pd.Series([datetime.time(12)] * 20), "dates or times"),
+    "durations": (DAYS - DAYS[0], r"durations .*total_seconds"),
+    "objects of durations": ((DAYS - DAYS[0]).astype(object), "durations"),
+}
+
+
+@pytest.mark.parametrize("with_categories", [False, True])
+@pytest.mark.parametrize("kernel", ["auto", "forest"])
+@pytest.mark.parametrize("name", TIMES)
+def test_dates_and_durations_are_no_numbers(name, kernel, with_categories):
+    """The unit of a date would decide what counts as near."""
+    column, kind = TIMES[name]
+    frame = pd.DataFrame({"size": np.arange(20.0), "when": column})
+    if with_categories:
+        frame["kind"] = pd.Categorical(["low", "high"] * 10)
+    clf = RandomGraphEnsembleClassifier(2, kernel=kernel)
+    message = f"column 'when' of X must hold numbers; it holds {kind}"
+    with pytest.raises(ValueError, match=message):
+        clf.fit(frame, np.arange(40).reshape(20, 2) % 3 % 2)
+
+
+def test_dates_are_no_numbers_in_any_container():
+    days = DAYS.to_numpy()
+    arrays = [days[:, None], np.column_stack([days.astype(object), np.arange(20)])]
+    frames = [pytest.importorskip("polars").DataFrame({"when": days})]
+    frames.append(pytest.importorskip("pyarrow").table({"when": days}))
+    for X, name in [*((X, 0) for X in arrays), *((X, "'when'") for X in frames)]:
+        with pytest.raises(ValueError, match=f"column {name} of X must hold numbers"):
+            RandomGraphEnsembleClassifier(2).fit(X, np.arange(20) % 2)
+
+
+def test_other_columns_are_not_taken_for_dates():
+    columns = {
+        "date": [1.0, 2.0],
+        "time": [True, False],
+        "count": pd.array([1, None], dtype="Int64"),
+        "kind": pd.Categorical(DAYS[:2]),
+        "objects": np.array([1, 2.5], dtype=object),
+        "empty": np.array([None, None], dtype=object),
+    }
+    point_out_dates(pd.DataFrame(columns))
+    point_out_dates(sparse.eye_array(2))
+    point_out_dates([[1, 2]])
+    point_out_dates(np.array([[1, "a"]], dtype=object))
+
+
+def test_dates_that_are_named_as_categories_are_categories():
+    frame = pd.DataFrame({"when": DAYS[:3], "size": [1.0, 2.0, 3.0]})
+    known = CategoryColumns.of(frame, ["when"])
+    assert_array_equal(known.numbers(frame), [[0, 1], [1, 2], [2, 3]])
+
+
+def test_complex_numbers_beside_categories_are_refused():
+    frame = pd.DataFrame({"kind": pd.Categorical(["a", "b"]), "z": [1j, 2.0]})
+    with pytest.raises(ValueError, match="Complex data not supported: column 'z'"):
+        CategoryColumns.of(frame, None).numbers(frame)

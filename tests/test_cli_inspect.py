@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from songs import (
     LABELS,
+    frame_of,
     make_songs,
     predictions,
     reference,
@@ -70,3 +71,10 @@ def test_models_made_in_python_are_understood(ok, fails, songs):
     assert "only an ensemble" in fails("predict", *args, code=2)
     save(svm_per_label().fit(X, Y), "other.spanforest")
     assert "Use it from Python" in fails("inspect", "other.spanforest")
+
+
+def test_inspect_names_the_labels_that_never_vary(ok, folder):
+    X, Y = make_songs(40, 0)
+    Y[:, 1] = 0
+    save(MMCRFClassifier(random_state=0).fit(X, frame_of(X, Y)[LABELS]), "m.spanforest")
+    assert "labels       3: happy, sad (always 0), calm" in ok("inspect", "m.spanforest")

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from songs import (
+    FEATURES,
+    FEW,
     make_songs,
     predictions,
     reference,
@@ -54,6 +56,35 @@ def test_predict_says_how_many_rows_it_wrote_where(capsys, songs):
     assert capsys.readouterr() == ("", "spanforest: wrote 20 rows to out.csv.\n")
     assert main(["predict", "songs.spanforest", "test_songs.csv"]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("beside", [None, [0, 1, 2, 1], ["up", "down", "up", "up"]])
+@pytest.mark.parametrize("has_gap", [False, True])
+def test_labels_that_were_true_and_false_are_predicted_so(ok, folder, beside, has_gap):
+    """Other labels may be numbers or text; some may be missing in training."""
+    X, Y = make_songs(40, 0)
+    frame = pd.DataFrame(X, columns=FEATURES)
+    frame["happy"] = pd.Series(Y[:, 0] == 1, dtype=object)
+    frame["sad"] = Y[:, 1] == 1
+    if has_gap:
+        frame.loc[0, "happy"] = None
+    if beside is not None:
+        frame["mood"] = beside * 10
+    frame.to_csv("songs.csv", index=False)
+    labels = ",".join(frame.columns[3:])
+    ok("train", "songs.csv", "--labels", labels, *FEW, "-o", "m.spanforest")
+
+    actual = predictions(ok, "m.spanforest", "songs.csv")
+    assert actual.dtypes.astype(str).tolist()[:2] == ["bool", "bool"]
+    assert (actual[["happy", "sad"]] == (Y[:, :2] == 1)).to_numpy().mean() > 0.9
+    ok("predict", "m.spanforest", "songs.csv", "-o", "out.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet("out.parquet"), actual)
+    assert "happy, sad" in ok("inspect", "m.spanforest")
+    if not has_gap:
+        ones = frame.assign(happy=Y[:, 0], sad=Y[:, 1])  # as good as true and false
+        ones.to_csv("ones.csv", index=False)
+        expected = ok("evaluate", "m.spanforest", "songs.csv")
+        assert ok("evaluate", "m.spanforest", "ones.csv") == expected
 
 
 @pytest.mark.parametrize("aggregation", ["mve", "amm", "mam"])

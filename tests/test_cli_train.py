@@ -275,3 +275,27 @@ def test_train_says_that_a_stop_leaves_no_file(capsys, folder, monkeypatch, wher
     assert out == ""
     assert err.endswith("spanforest: stopped; nothing was written.\n")
     assert sorted(os.listdir()) == before
+
+
+def test_dates_are_refused_with_the_option_that_leaves_them_out(fails, folder):
+    songs = frame_of(*make_songs(40, 0))
+    songs.insert(0, "day", ["2024-05-01", "2024-05-02"] * 20)
+    songs.to_csv("dated.csv", index=False)
+    args = ("dated.csv", "--labels", "last:3", *FEW, "-o", "m.spanforest")
+    line = fails("train", *args)
+    assert "'day' holds dates" in line
+    assert line.endswith("--drop day.\n")
+    assert main(["train", *args, "--drop", "day"]) == 0
+
+
+def test_a_terminal_shows_the_choice_once(folder, few_trees, capsys, monkeypatch):
+    args = ["train", "songs.csv", "--labels", "last:3", "--trees", "2"]
+    args += ["--time-limit", "1", "-o", "m.spanforest"]
+    assert main(args) == 0
+    out, err = capsys.readouterr()
+    assert (out + err).count("chosen: ") == 2  # one of them goes through a pipe
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(args) == 0
+    out, err = capsys.readouterr()
+    assert (out + err).count("chosen: ") == 1

@@ -75,6 +75,45 @@ def test_an_identifier_is_pointed_out_and_not_encoded(load):
     assert named.categories == {"title": ("a", "b", "c")}
 
 
+DATES = ["2024-05-01", "2024-05-02 10:30", "1.5.2024", "05/01/24 9:30 PM"]
+
+
+@pytest.mark.parametrize("text", DATES)
+def test_dates_are_no_categories_even_if_they_repeat(load, text):
+    """A category that training never saw says nothing, and new dates are all new."""
+    frame = songs(when=[text] * 5 + [text.replace("1", "2")] * 5, tempo=[1.5, 2] * 5)
+    message = r"'when' holds dates.*such as the month.*drop=\['when'\]"
+    with pytest.raises(ValueError, match=message):
+        load(frame)
+    assert load(frame, drop="when").feature_names == ("tempo",)
+    assert len(load(frame, features=["when"]).categories["when"]) == 2
+
+
+@pytest.mark.parametrize("text", ["1.2.3", "2024-05", "12-5", "3/4", "10.1.1.2024"])
+def test_text_that_resembles_dates_is_a_category(load, text):
+    frame = songs(version=[text] * 5 + ["2024-05-01"] * 5)
+    assert set(load(frame).categories["version"]) == {text, "2024-05-01"}
+
+
+@pytest.mark.parametrize("unit", ["date", "time", "duration"])
+def test_columns_of_dates_and_durations_are_refused(tmp_path, unit):
+    days = pd.Series(pd.date_range("2024-05-01", periods=6))
+    column = {"date": days, "time": days.dt.time, "duration": days - days[0]}[unit]
+    songs(when=column).to_parquet(tmp_path / "a.parquet")
+    for options in ({}, {"features": ["when"]}):
+        with pytest.raises(ValueError, match="'when' holds dates, times or durations"):
+            load_parquet(tmp_path / "a.parquet", -1, **options)
+
+
+def test_labels_that_are_true_and_false_are_numbers_with_a_note(load):
+    frame = pd.DataFrame({"tempo": [1.5, 2, 3], "happy": [True, False, None]})
+    actual = load(frame)
+    assert_array_equal(actual.Y, [[1], [0], [np.nan]])
+    assert actual.boolean_labels == ("happy",)
+    assert load(frame.assign(happy=[1, 0, 1])).boolean_labels == ()
+    assert load(frame.assign(happy=["yes", "no", "yes"])).boolean_labels == ()
+
+
 def test_a_very_long_column_name_does_not_fill_the_screen(load):
     frame = pd.DataFrame({"x" * 5000: ["a", "b", "c"], "happy": [1, 0, 1]})
     with pytest.raises(ValueError, match="names the rows") as caught:

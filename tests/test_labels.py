@@ -272,3 +272,10 @@ def test_columns_of_an_arrow_table_are_put_in_the_order_of_fit():
             model.score(X, table.rename_columns(["a", "c"]))
     with pytest.raises(ValueError, match="must have different names"):
         model.fit(X, table.rename_columns(["a", "a"]))
+
+
+def test_of_many_labels_that_never_vary_the_first_are_named():
+    coding = read_labels(np.ones((2, 9)))[1]
+    assert coding.constants.startswith("0 (always 1.0), 1 (always 1.0), ")
+    assert coding.constants.endswith("4 (always 1.0), ... (9 in all)")
+    assert read_labels([[0, 1], [1, 0]])[1].constants == ""

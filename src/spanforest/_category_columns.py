@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date, time, timedelta
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,10 @@ from spanforest.metrics import is_missing
 __all__ = ["CategoryColumns"]
 
 _CATEGORY_TYPES = ("category", "Categorical", "Enum")  # of pandas and of polars
+# how the types of dates and durations begin, of NumPy, pandas, polars and pyarrow
+_TIME_TYPES = ("date", "time", "duration", "period")
+_DURATION_TYPES = ("timedelta", "duration")
+_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +56,7 @@ class CategoryColumns:
                 f"categories={told!r}. Pass X.toarray(), or leave categories out."
             )
         X = X if _is_frame(X) else np.asarray(X, dtype=object)
-        if np.ndim(X) != 2:
+        if len(X.shape) != 2:
             return None  # scikit-learn says what is wrong
         places = {_place(X, column) for column in told}
         if _is_frame(X):
@@ -63,7 +68,7 @@ class CategoryColumns:
     def numbers(self, X: Any) -> NDArray[np.float64]:
         """Return X with numbers for categories, NaN for unknown and missing ones."""
         X = X if _is_frame(X) else np.asarray(X, dtype=object)
-        if np.ndim(X) != 2 or X.shape[1] <= max(self.categories):
+        if len(X.shape) != 2 or X.shape[1] <= max(self.categories):
             raise ValueError(
                 "X must have a column for each feature of training; got shape "
                 f"{np.shape(X)}, and column {max(self.categories)} has categories."
@@ -136,6 +141,65 @@ def point_out_text(X: Any) -> None:
         _floats(_column(X, j), _name(X, j))
 
 
+def point_out_dates(X: Any) -> None:
+    """Raise an error about the first column of dates or durations, if there is one.
+
+    They are no numbers: the unit would decide what a distance is. Of columns of
+    objects only the first known value is looked at.
+
+    Examples
+    --------
+    >>> point_out_dates(np.array([["2024-05-01"]], dtype="datetime64[D]"))
+    Traceback (most recent call last):
+        ...
+    ValueError: column 0 of X must hold numbers; it holds dates or times ...
+    """
+    if _is_frame(X):
+        types = X.schema.types if _is_arrow(X) else list(X.dtypes)
+        suspects = {one for one in set(types) if _is_time(one) or _is_object(one)}
+        for j, one in enumerate(types):
+            if one in suspects:
+                _refuse_dates(_column(X, j), _name(X, j), one)
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "mMO":
+        for j in range(X.shape[1]):
+            _refuse_dates(X[:, j], j, X.dtype)
+
+
+def _is_time(column_type: Any) -> bool:
+    return str(column_type).lower().startswith(_TIME_TYPES)
+
+
+def _is_object(column_type: Any) -> bool:
+    return str(column_type).lower() == "object"
+
+
+def _refuse_dates(column: Any, name: Any, column_type: Any) -> None:
+    """Raise an error if a column of this type holds dates or durations."""
+    if _is_time(column_type):
+        kind = str(column_type)
+        _refuse_column(name, kind, kind.lower().startswith(_DURATION_TYPES))
+    if _is_object(column_type):
+        known = (value for value in _values(column) if not is_missing(value))
+        first = next(known, None)
+        if isinstance(first, _TIMES) or type(first).__name__ == "Period":
+            is_duration = isinstance(first, timedelta | np.timedelta64)
+            _refuse_column(name, _shortened(first), is_duration)
+
+
+def _refuse_column(name: Any, what: str, is_duration: bool) -> NoReturn:
+    kind = "durations" if is_duration else "dates or times"
+    numbers = (
+        "seconds or days (.dt.total_seconds() in pandas)"
+        if is_duration
+        else "the numbers that matter, such as the month, the hour or the days since a "
+        "date (.dt.month, .dt.hour in pandas)"
+    )
+    raise ValueError(
+        f"column {name!r} of X must hold numbers; it holds {kind} ({what}). Turn them "
+        f"into {numbers}, or leave the column out."
+    )
+
+
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape") and not sparse.issparse(X)
 
@@ -194,6 +258,10 @@ def _values(column: Any) -> list[Any]:
 
 def _floats(column: Any, name: Any) -> NDArray[np.float64]:
     """Return a column of numbers, NaN where it is missing."""
+    column_type = getattr(column, "dtype", None)
+    _refuse_dates(column, name, column_type)
+    if getattr(column_type, "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: column {name!r} of X.")
     try:
         if hasattr(column, "iloc"):  # pandas.NA is no number for NumPy
             return column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from spanforest._category_columns import point_out_text
+from spanforest._category_columns import point_out_dates, point_out_text
 from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
@@ -239,6 +239,7 @@ class GraphClassifier(
                 validate_data(self, X, reset=reset, skip_check_array=True)  # the names
                 numbers = self._input.numbers(X)
                 return check_array(numbers, estimator=self, input_name="X", **options)
+            point_out_dates(X)
             return validate_data(self, X, reset=reset, **options)
         except (TypeError, ValueError) as error:
             if "could not convert string" in str(error) or "NAType" in str(error):

@@ -95,7 +95,7 @@ random_state : int, RandomState or Generator
     Draws the graphs, the order of the examples, and the forest of a forest kernel.
 verbose : int
     Show progress if positive: a bar on a terminal if rich is installed, else plain
-    lines on stderr.
+    lines on stderr. A line names the labels that have one value in all of `y`.
 n_jobs : int
     Members trained at the same time, in threads unless joblib is told otherwise. It
     changes no result.

@@ -13,6 +13,8 @@ from spanforest.metrics import find_missing, is_missing
 
 __all__ = ["LabelCoding", "column_names", "read_labels", "series_name"]
 
+_MOST_LISTED = 5  # in messages
+
 
 @dataclass(frozen=True, eq=False)
 class LabelCoding:
@@ -61,6 +63,23 @@ class LabelCoding:
             else np.arange(len(values)) > 0
             for values in self.classes
         ]
+
+    @property
+    def constants(self) -> str:
+        """The labels that have one value in training, in words; empty if there are none.
+
+        Examples
+        --------
+        >>> read_labels([[1, 0, 3], [1, 1, 3]])[1].constants
+        '0 (always 1), 2 (always 3)'
+        """
+        words = [
+            f"{j if self.names is None else self.names[j]} (always {values[0]})"
+            for j, values in enumerate(self.classes)
+            if len(values) == 1
+        ]
+        rest = f", ... ({len(words)} in all)" if len(words) > _MOST_LISTED else ""
+        return ", ".join(words[:_MOST_LISTED]) + rest
 
     def to_labels(self, codes: NDArray[np.integer]) -> NDArray[Any]:
         """Return the labels of codes (n, n_labels), dense; 1-D if the user's Y was."""

@@ -20,7 +20,7 @@ from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation, check_jo
 from spanforest._offsets import read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
-from spanforest._progress import watch_gap
+from spanforest._progress import say_constants, watch_gap
 from spanforest._several_inputs import of_member
 from spanforest._training import (
     Draw,
@@ -277,6 +277,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
     ) -> list[Model]:
         """Train all members but the first, which are there, and calibrate if asked."""
+        say_constants(self._coding.constants, verbose=bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
         models = self._train(prepared, plan, len(kept))
         added = [self._member(t, one) for t, one in enumerate(models, start=len(kept))]

@@ -146,12 +146,14 @@ def _name(kernel: Any) -> str:
 
 def _label_list(labels: list[dict[str, Any]]) -> str:
     """Return the names of the labels, and their values unless they are 0 and 1."""
-    return ", ".join(
-        label["name"]
-        if set(label["values"]) <= {0, 1}
-        else f"{label['name']} ({', '.join(map(str, label['values']))})"
-        for label in labels
-    )
+    return ", ".join(f"{label['name']}{_values(label['values'])}" for label in labels)
+
+
+def _values(values: list[Any]) -> str:
+    """Return the values of a label in brackets; nothing for both 0 and 1."""
+    if len(values) == 1:
+        return f" (always {values[0]})"
+    return "" if set(values) == {0, 1} else f" ({', '.join(map(str, values))})"
 
 
 def _couplings(

@@ -2,8 +2,9 @@
 
 import io
 import sys
+from itertools import compress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from spanforest._wording import count
 from spanforest.cli import _options as options
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._output import echo, if_stopped, say
+
+if TYPE_CHECKING:
+    from spanforest.cli._model import TrainedModel
 
 EXAMPLE = "spanforest predict songs.spanforest new_songs.csv -o predicted.csv"
 
@@ -75,15 +79,15 @@ def predict(
     if scores:
         arrays["scores"] = trained.scores(dataset)
     if target is None:
-        _print_csv(arrays, trained.label_names)
+        _print_csv(arrays, trained)
         return
     with if_stopped("nothing was written."), whole_file(target) as path:
-        _write(arrays, trained.label_names, path)
+        _write(arrays, trained, path)
     if not is_stream(target):
         say(f"wrote {count(dataset.n_samples, 'row')} to {target}.")
 
 
-def _write(arrays: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
+def _write(arrays: dict[str, Any], trained: "TrainedModel", path: Path) -> None:
     import numpy as np
 
     ending = path.suffix.lower()
@@ -94,36 +98,40 @@ def _write(arrays: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
             for key, array in arrays.items()
         }
         with open(path, "wb") as file:  # savez may append a suffix to a name
-            np.savez(file, label_names=np.array(names), **plain)
+            np.savez(file, label_names=np.array(trained.label_names), **plain)
     elif ending == ".parquet":
-        _frame(arrays, names).to_parquet(path, index=False)
+        _frame(arrays, trained).to_parquet(path, index=False)
     else:
-        _write_csv(arrays, names, path, "\t" if ending == ".tsv" else ",")
+        _write_csv(arrays, trained, path, "\t" if ending == ".tsv" else ",")
 
 
-def _print_csv(arrays: dict[str, Any], names: tuple[str, ...]) -> None:
+def _print_csv(arrays: dict[str, Any], trained: "TrainedModel") -> None:
     """Print CSV; a terminal, unlike a pipe, gets no control characters."""
     if not sys.stdout.isatty():
-        _write_csv(arrays, names, sys.stdout)
+        _write_csv(arrays, trained, sys.stdout)
         return
     text = io.StringIO()
-    _write_csv(arrays, names, text)
+    _write_csv(arrays, trained, text)
     for line in text.getvalue().removesuffix("\n").split("\n"):
         echo(line)
 
 
 def _write_csv(
-    arrays: dict[str, Any], names: tuple[str, ...], target: Any, separator: str = ","
+    arrays: dict[str, Any], trained: "TrainedModel", target: Any, separator: str = ","
 ) -> None:
-    frame = _frame(arrays, names)
+    frame = _frame(arrays, trained)
     frame.to_csv(target, index=False, sep=separator, lineterminator="\n")
 
 
-def _frame(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _frame(arrays: dict[str, Any], trained: "TrainedModel") -> Any:
     """Return a table with a column per label, and then a column per score."""
     import pandas
 
+    names = trained.label_names
     frame = pandas.DataFrame(arrays["Y"], columns=list(names)).infer_objects()
+    # an array of true and false beside other numbers has 1 and 0 for them
+    are_boolean = [values.dtype.kind == "b" for values in trained.classes]
+    frame = frame.astype(dict.fromkeys(compress(names, are_boolean), bool))
     if "scores" not in arrays:
         return frame
     titles = [f"{name} score" for name in names]

@@ -1,5 +1,6 @@
 """The command ``spanforest train``."""
 
+import sys
 from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,7 +132,8 @@ def _train(
     seconds = clock() - start
     save(model, output)
     echo(f"{output}: {_summary(classifier, dataset, seconds)}")
-    if wanted.is_tuned:
+    if wanted.is_tuned and not (sys.stdout.isatty() and sys.stderr.isatty()):
+        # on a terminal, tuning has written this line to the standard error output
         echo(f"chosen: {classifier.chosen_}")
     echo(_label_summary(dataset))
     if dataset.categories:
@@ -208,6 +210,8 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     X = dataset.K if dataset.X is None else dataset.X
     names = tuple(map(str, dataset.feature_names)) or None
     labels = pandas.DataFrame(_known_labels(dataset), columns=list(dataset.label_names))
+    for name in dataset.boolean_labels:  # predictions are true and false too
+        labels[name] = labels[name].map(bool, na_action="ignore")
     model = Pipeline([*steps, ("classifier", classifier)])
     inputs = named_matrix(X, names)
     nominal = dataset.nominal_features

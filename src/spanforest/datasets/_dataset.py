@@ -24,6 +24,7 @@ class Dataset:
     nominal_features: NDArray[np.bool_] | None = None  # columns of X with codes
     # names of features to the texts that their codes 0, 1, ... stand for
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    boolean_labels: tuple[str, ...] = ()  # labels that are true and false in the file
     split: tuple[int, int] | None = None  # published numbers of training and test rows
     is_text: bool = False  # X holds counts of words: apply TF-IDF first
     kernel: str = "linear"  # name of the kernel that suits X

@@ -4,7 +4,8 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from datetime import date, time, timedelta
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,11 @@ from spanforest.datasets._words import numbers_of_words
 _FEW_ROWS = 2  # so few rows do not tell an identifier from a category
 _SOME_ROWS = 10  # so many numbers in a row are no accident
 _MANY_ROWS = 50  # in so many rows a category occurs more than twice on average
+# 2024-05-01, 1.5.2024 or 5/1/24, with a time or without
+_DATE = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4}|\d{1,2}/\d{1,2}/\d\d)"
+    r"([ T]\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d\d(:?\d\d)?))?)?"
+)
 
 
 class Choice(NamedTuple):
@@ -60,17 +66,20 @@ def make_dataset(table: Table, choice: Choice) -> Dataset:
     columns.check(features, "features")
     X, categories = _feature_matrix(table, list(features))
     if choice.features is None:  # nobody has asked for these columns by name
+        _point_out_dates(table, categories)
         _point_out_identifiers(table, categories)
         _point_out_row_numbers(table, features, X)
     is_nominal = np.array([name in categories for name in features], dtype=bool)
+    Y, boolean_labels = _label_matrix(table, label_names)
     return Dataset(
         name=stem(os.fspath(path)),
         X=X,
-        Y=_label_matrix(table, label_names),
+        Y=Y,
         feature_names=tuple(features),
         label_names=tuple(label_names),
         nominal_features=is_nominal if categories else None,
         categories=categories,
+        boolean_labels=boolean_labels,
     )
 
 
@@ -95,9 +104,12 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     """Return a column that is not of numbers as codes, and what they stand for.
 
     True and false, yes and no are 1 and 0, and stand for themselves. A column with
-    more numbers than words is refused: the words are more likely mistakes.
+    more numbers than words is refused: the words are more likely mistakes. So are
+    dates and durations.
     """
     column = table.frame[name]
+    if _holds_times(column):
+        _refuse_dates(table, name, next(iter(column.dropna()), "NaT"))
     known = column.notna().to_numpy(dtype=bool)
     codes = np.full(len(column), np.nan)
     values = column[known]
@@ -119,6 +131,30 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     numbers = numbers_of_words(texts.tolist())
     codes[known] = places if numbers is None else np.array(numbers)[places]
     return codes, tuple(texts.tolist()) if numbers is None else ()
+
+
+def _holds_times(column: Any) -> bool:
+    """Return whether a column is of dates, times or durations, not of text."""
+    if str(column.dtype).startswith(("date", "time", "duration", "period")):
+        return True
+    known = column.dropna()
+    return len(known) > 0 and isinstance(known.iloc[0], date | time | timedelta)
+
+
+def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
+    raise ValueError(
+        f"{table.path}: {quoted(name)} holds dates, times or durations, such as "
+        f"{quoted(str(value))}. Turn them into the numbers that matter, such as the "
+        "month, the hour, days since a date or seconds, or leave the column out: "
+        f"drop=[{quoted(name)}]."
+    )
+
+
+def _point_out_dates(table: Table, categories: dict[str, tuple[str, ...]]) -> None:
+    """Refuse columns of text that are all dates: new dates would be unknown."""
+    for name, texts in categories.items():
+        if all(_DATE.fullmatch(text.strip()) for text in texts):
+            _refuse_dates(table, name, texts[0])
 
 
 def _are_words(column: Any) -> NDArray[np.bool_]:
@@ -173,27 +209,33 @@ def _point_out_row_numbers(
         )
 
 
-def _label_matrix(table: Table, names: list[str]) -> NDArray[Any]:
+def _label_matrix(
+    table: Table, names: list[str]
+) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the labels as whole numbers, or as objects if some are text.
 
-    A missing label is NaN, which makes the numbers floats, or None among objects.
+    A missing label is NaN, which makes the numbers floats, or None among objects. True
+    and false are 1 and 0; the names of such labels are returned too.
     """
-    from pandas.api.types import is_numeric_dtype
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     known = table.frame[names].notna().to_numpy()
     numbers = np.where(known, 0.0, np.nan)
     text: dict[int, NDArray[Any]] = {}
+    booleans = []
     for j, name in enumerate(names):
         column = table.frame[name][known[:, j]].infer_objects()  # gaps make objects
         if is_numeric_dtype(column.dtype):
             numbers[known[:, j], j] = column.to_numpy(dtype=np.float64)
+            if is_bool_dtype(column.dtype):
+                booleans.append(name)
         else:
             text[j] = column.astype(object).map(str).to_numpy(dtype=object)
     Y = whole_labels(numbers, table.path, lambda i, j: table.cell(names[j], i))
     if not text:
-        return Y
+        return Y, tuple(booleans)
     mixed = np.full(Y.shape, None, dtype=object)
     for j in range(len(names)):
         seen = known[:, j]
         mixed[seen, j] = text[j] if j in text else Y[seen, j].astype(int)
-    return mixed
+    return mixed, tuple(booleans)
