@@ -77,4 +77,6 @@ def test_inspect_names_the_labels_that_never_vary(ok, folder):
     X, Y = make_songs(40, 0)
     Y[:, 1] = 0
     save(MMCRFClassifier(random_state=0).fit(X, frame_of(X, Y)[LABELS]), "m.spanforest")
-    assert "labels       3: happy, sad (always 0), calm" in ok("inspect", "m.spanforest")
+    assert "labels       3: happy, sad (always 0), calm" in ok(
+        "inspect", "m.spanforest"
+    )

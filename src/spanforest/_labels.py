@@ -66,7 +66,7 @@ class LabelCoding:
 
     @property
     def constants(self) -> str:
-        """The labels that have one value in training, in words; empty if there are none.
+        """The labels that have one value in training, in words; empty without any.
 
         Examples
         --------

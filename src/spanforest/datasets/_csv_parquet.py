@@ -56,7 +56,8 @@ def load_csv(
     -------
     dataset : Dataset
         Missing features are NaN. `Y` holds whole numbers, or objects if the values of a
-        label are text. A cell that is empty, ``?``, or that pandas reads as missing
+        label are text. True and false are 1 and 0; `boolean_labels` names such labels.
+        A cell that is empty, ``?``, or that pandas reads as missing
         (NA), is a missing label: NaN, which makes `Y` of type float, or None among
         objects. Estimators learn from the other labels. A feature of text becomes
         codes: `categories` says for what, and `nominal_features` marks such columns.
@@ -67,7 +68,8 @@ def load_csv(
     ValueError
         If the file is not such a table, or a column is missing or cannot be used. A
         column of text whose values all differ is an identifier, and cannot be used
-        unless `features` names it.
+        unless `features` names it. The same holds for a column of text that is dates.
+        Dates and durations of other types cannot be used as features.
     ImportError
         If pandas is not installed.
 
