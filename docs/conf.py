@@ -11,6 +11,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from _ext.inventories import write_inventory  # noqa: E402
+
 from spanforest import __version__  # noqa: E402
 
 project = "spanforest"
@@ -30,17 +32,23 @@ extensions = [
 ]
 if os.environ.get("READTHEDOCS"):
     extensions.append("sphinx.ext.intersphinx")
+    # for a documentation that does not answer: a warning would stop the build
+    nothing = str(write_inventory(HERE / "_generated" / "nothing.inv", "nothing", {}))
     intersphinx_mapping = {
-        "python": ("https://docs.python.org/3", None),
-        "numpy": ("https://numpy.org/doc/stable", None),
-        "scipy": ("https://docs.scipy.org/doc/scipy", None),
-        "sklearn": ("https://scikit-learn.org/stable", None),
-        "pandas": ("https://pandas.pydata.org/docs", None),
-        "joblib": ("https://joblib.readthedocs.io/en/stable", None),
+        "python": ("https://docs.python.org/3", (None, nothing)),
+        "numpy": ("https://numpy.org/doc/stable", (None, nothing)),
+        "scipy": ("https://docs.scipy.org/doc/scipy", (None, nothing)),
+        "sklearn": ("https://scikit-learn.org/stable", (None, nothing)),
+        "pandas": ("https://pandas.pydata.org/docs", (None, nothing)),
+        "networkx": ("https://networkx.org/documentation/stable", (None, nothing)),
+        "joblib": ("https://joblib.readthedocs.io/en/stable", (None, nothing)),
     }
+    intersphinx_timeout = 10
 exclude_patterns = ["_build", "_generated", "_ext", "figures"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # `name` is a link where the name is documented
+nitpicky = True  # a name of ours that is documented nowhere is an error
+nitpick_ignore_regex = [("py:.*", r"(?!spanforest\.)(.|\n)*")]
 
 autodoc_typehints = "none"  # the docstrings have them
 autodoc_member_order = "bysource"

@@ -2,7 +2,7 @@
 Let it choose
 =============
 
-`RandomGraphEnsembleClassifierCV` tries kernels, values of C and losses on folds of the
+`~spanforest.RandomGraphEnsembleClassifierCV` tries kernels, values of C and losses on folds of the
 training examples. The figure shows what it saw.
 """
 

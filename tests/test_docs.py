@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -51,7 +52,7 @@ def documented_names(page):
     """List (module, name) for each line of the autosummary tables of a page."""
     module, in_table, names = "", False, []
     for line in page.splitlines():
-        if heading := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
+        if heading := re.fullmatch(r"\.\. (?:current)?module:: (\S+)", line):
             module = heading[1]
         elif data := re.fullmatch(r"\.\. py:data:: (\S+)", line):
             names.append((module, data[1]))
@@ -224,7 +225,7 @@ def test_every_command_is_shown_in_the_guide_and_described_in_the_reference(
 # --- what the pages are made of -------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["docstrings", "markdown", "mathml"])
+@pytest.mark.parametrize("name", ["docstrings", "inventories", "markdown", "mathml"])
 def test_the_doctests_of_the_extensions_pass(name, monkeypatch):
     pytest.importorskip("sphinx")
     monkeypatch.syspath_prepend(str(DOCS))
@@ -269,6 +270,61 @@ def test_pages_are_written_without_results(tmp_path, monkeypatch):
     (tmp_path / "results/table2.md").write_text("| a |\n| --- |\n| 1 |\n", "utf-8")
     generated.write_pages(docs, docs / "_generated")
     assert "list-table" in (docs / "_generated/table2.rst").read_text("utf-8")
+
+
+# --- names of other libraries ---------------------------------------------------------
+
+SVC = "modules/generated/sklearn.svm.SVC.html#sklearn.svm.SVC"
+
+
+def settings_with_a_network(folder, monkeypatch):
+    """Return the settings of the build that may use a network, of a copy of docs."""
+    pytest.importorskip("sphinx")
+    shutil.copy(DOCS / "conf.py", folder)
+    monkeypatch.setenv("READTHEDOCS", "True")
+    monkeypatch.syspath_prepend(str(DOCS))
+    return runpy.run_path(str(folder / "conf.py"))
+
+
+def built_page(folder, mapping, settings):
+    """Return the page that Sphinx makes of two names; a warning is an error."""
+    shown = ("default_role", "nitpicky", "nitpick_ignore_regex", "intersphinx_timeout")
+    lines = [f"{name} = {settings[name]!r}" for name in shown]
+    lines += ['extensions = ["sphinx.ext.intersphinx"]']
+    lines += [f"intersphinx_mapping = {mapping!r}"]
+    (folder / "conf.py").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "index.rst").write_text("T\n=\n\n`sklearn.svm.SVC`, `tol`\n", "utf-8")
+    arguments = ["-W", "-q", "-b", "html", str(folder), str(folder / "html")]
+    code = importlib.import_module("sphinx.cmd.build").main(arguments)
+    return code, (folder / "html" / "index.html").read_text(encoding="utf-8")
+
+
+def test_names_of_other_libraries_are_links_into_their_documentation(
+    tmp_path, monkeypatch
+):
+    settings = settings_with_a_network(tmp_path, monkeypatch)
+    address, _ = settings["intersphinx_mapping"]["sklearn"]
+    write = settings["write_inventory"]
+    known = write(tmp_path / "sklearn.inv", "sklearn", {"sklearn.svm.SVC": SVC})
+    code, page = built_page(tmp_path, {"sklearn": (address, (str(known),))}, settings)
+    assert code == 0
+    assert f'href="https://scikit-learn.org/stable/{SVC}"' in page
+    assert page.count('class="reference external"') == 1
+
+
+@pytest.mark.parametrize("has_fallback", [True, False])
+def test_a_documentation_that_does_not_answer_stops_no_build(
+    tmp_path, monkeypatch, has_fallback
+):
+    settings = settings_with_a_network(tmp_path, monkeypatch)
+    for _, inventories in settings["intersphinx_mapping"].values():
+        assert inventories[0] is None  # ask the documentation first
+    _, (_, fallback) = settings["intersphinx_mapping"]["sklearn"]
+    nowhere = "http://127.0.0.1:1"
+    mapping = {"sklearn": (nowhere, (None, fallback) if has_fallback else None)}
+    code, page = built_page(tmp_path, mapping, settings)
+    assert (code == 0) == has_fallback
+    assert "sklearn.svm.SVC" in page
 
 
 def test_figures_that_pages_show_are_there():

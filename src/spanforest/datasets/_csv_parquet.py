@@ -57,11 +57,11 @@ def load_csv(
     dataset : Dataset
         Missing features are NaN. `Y` holds whole numbers, or objects if the values of a
         label are text. True and false are 1 and 0; `boolean_labels` names such labels.
-        A cell that is empty, ``?``, or that pandas reads as missing
-        (NA), is a missing label: NaN, which makes `Y` of type float, or None among
-        objects. Estimators learn from the other labels. A feature of text becomes
-        codes: `categories` says for what, and `nominal_features` marks such columns.
-        Encode them with scikit-learn's ``OneHotEncoder``.
+        A cell that is empty, ``?``, or that pandas reads as missing (NA), is a missing
+        label: NaN, which makes `Y` of type float, or None among objects. Estimators
+        learn from the other labels. A feature of text becomes codes: `categories` says
+        for what, and `nominal_features` marks such columns. Encode them with
+        scikit-learn's ``OneHotEncoder``.
 
     Raises
     ------
