@@ -2,8 +2,8 @@
 Let it choose
 =============
 
-`~spanforest.RandomGraphEnsembleClassifierCV` tries kernels, values of C and losses on folds of the
-training examples. The figure shows what it saw.
+`~spanforest.RandomGraphEnsembleClassifierCV` tries kernels, values of C and losses on
+folds of the training examples. The figure shows what it saw.
 """
 
 import matplotlib.pyplot as plt

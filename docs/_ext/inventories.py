@@ -1,4 +1,4 @@
-"""Inventories of other documentations, which say where each of their names is explained.
+"""Inventories of other documentations: where each of their names is explained.
 
 A build asks the documentations themselves for them. One that does not answer must not
 stop the build: then an empty inventory takes its place, and its names are no links.
