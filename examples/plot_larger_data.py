@@ -37,11 +37,12 @@ for size in sizes:
     print(f"{size:>6} examples: {seconds[-1]:.2f} s, {right[-1]:.1%} of labels right")
 
 # %%
-# The dotted line is what proportional growth would be.
+# The dotted line is growth in proportion to the examples.
 
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-ax.loglog(sizes, seconds, "o-", label="fit of 5 trees")
-ax.loglog(sizes, seconds[0] * np.array(sizes) / sizes[0], ":", color="grey")
-ax.set(xlabel="examples", ylabel="seconds")
+ax.plot(sizes, seconds, "o-", label="fit of 5 trees")
+in_proportion = seconds[-1] * np.array([0, sizes[-1]]) / sizes[-1]
+ax.plot([0, sizes[-1]], in_proportion, ":", color="grey", label="in proportion")
+ax.set(xlabel="examples", ylabel="seconds", xlim=(0, None), ylim=(0, None))
 ax.legend()
 plt.show()

@@ -65,5 +65,5 @@ for shift, (name, values) in zip((-0.2, 0.2), scores.items(), strict=True):
     ax.bar_label(bars, fmt="%.0f")
 ax.set(xticks=places, xticklabels=["whole tag sets", "F1"], ylabel="right, %")
 ax.set_ylim(0, 105)
-ax.legend(loc="lower right")
+figure.legend(loc="outside upper center", ncols=2, frameon=False)
 plt.show()
