@@ -56,3 +56,16 @@ def test_of_many_labels_those_with_the_strongest_edges_are_drawn():
     drawn = set(part.data["drawn"])
     assert all(drawn.issuperset(edge) for edge in part.data["edges"])
     assert part.data["neighbours"][0][0][0] in drawn
+
+
+def test_a_label_that_never_varies_is_coupled_to_no_other():
+    model = ensemble().fit(X[TRAIN], LABELS.assign(sad=0)[TRAIN])
+    part = graph_part(model, model, X[TEST], outcomes_of(model, X[TEST]))
+    sad = LABELS.columns.get_loc("sad")
+    kinds = part.data["kinds"]
+    assert {kinds[kind] for _, _, kind, _ in part.data["neighbours"][sad]} == {
+        "not coupled"
+    }
+    of_sad = [edge for edge in part.strongest if "sad" in edge.labels]
+    assert all(edge.kind == "not coupled" for edge in of_sad)
+    assert set(part.kinds) <= {"attract", "repel"}

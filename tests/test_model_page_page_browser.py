@@ -127,6 +127,21 @@ def test_examples_are_stepped_through_by_buttons_and_arrow_keys(opened, address)
     assert len(heading(page)) == len(headings)
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_number_is_never_broken_into_two_lines(opened, address, width):
+    page = opened(address, width=width)
+    number = page.locator(".sides li b:visible").first
+    beside = page.locator(".sides li span:visible").first
+    number.evaluate("it => it.textContent = '1'")
+    height = number.bounding_box()["height"]
+    for longest in ("-0.000123", "-1.23e-05"):
+        number.evaluate("(it, text) => it.textContent = text", longest)
+        box = number.bounding_box()
+        assert box["height"] == height
+        width_of_text = number.evaluate("it => it.scrollWidth")
+        assert box["x"] + width_of_text <= beside.bounding_box()["x"]
+
+
 def test_without_a_script_nothing_is_hidden_or_dead(opened, address):
     page = opened(address, java_script_enabled=False)
     assert page.locator("article:visible").count() == 12

@@ -2,7 +2,14 @@
 
 import pytest
 
-from spanforest._wording import count, listed, numbered_labels, one_line
+from spanforest._wording import (
+    count,
+    kernel_in_words,
+    listed,
+    numbered_labels,
+    one_line,
+)
+from spanforest.kernels import ForestKernel, SumKernel
 
 
 @pytest.mark.parametrize("number", [0, 2, 1000])
@@ -34,3 +41,10 @@ def test_labels_without_names_are_numbered_from_zero():
 )
 def test_an_error_is_one_line_without_a_full_stop(error, line):
     assert one_line(error).strip() == line
+
+
+def test_kernels_of_a_list_and_of_a_sum_are_told_apart():
+    assert kernel_in_words("rbf") == "rbf"
+    kernels = ["rbf", SumKernel(["linear", ForestKernel(min_samples_leaf=5)])]
+    expected = "rbf, linear + ForestKernel(min_samples_leaf=5)"
+    assert kernel_in_words(kernels) == kernel_in_words(tuple(kernels)) == expected

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 __all__ = [
     "INVISIBLE",
     "count",
+    "kernel_in_words",
     "listed",
     "numbered_labels",
     "one_line",
@@ -29,6 +30,24 @@ def count(number: int, noun: str) -> str:
     ('1 tree', '60 trees')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def kernel_in_words(kernel: object) -> str:
+    """Return the name of a kernel, or the names of kernels in a list or a sum.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import ForestKernel, SumKernel
+    >>> kernel_in_words(["linear", ForestKernel(min_samples_leaf=5)])
+    'linear, ForestKernel(min_samples_leaf=5)'
+    >>> kernel_in_words(SumKernel(["linear", "rbf"]))
+    'linear + rbf'
+    """
+    if isinstance(kernel, list | tuple):  # one per member in turn
+        return ", ".join(map(kernel_in_words, kernel))
+    if hasattr(kernel, "kernels"):  # a sum
+        return " + ".join(map(kernel_in_words, kernel.kernels))
+    return kernel if isinstance(kernel, str) else repr(kernel)
 
 
 def listed(names: Sequence[str]) -> str:

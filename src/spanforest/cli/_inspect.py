@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spanforest._wording import count
+from spanforest._wording import count, kernel_in_words
 from spanforest.cli import _options as options
 from spanforest.cli._candidates import HEADER, candidate_rows, search_facts
 from spanforest.cli._data import Request, read_for_model
@@ -94,7 +94,7 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
             name: value if isinstance(value, str | int | float | None) else repr(value)
             for name, value in classifier.get_params(deep=False).items()
         },
-        "kernel": _name(classifier.kernel_),
+        "kernel": kernel_in_words(classifier.kernel_),
         "n_features": trained.n_features,
         "n_labels": len(trained.classes),
         "labels": [
@@ -134,14 +134,6 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("passes", f"{min(passes)} to {max(passes)} over the data"),
     ]
-
-
-def _name(kernel: Any) -> str:
-    if isinstance(kernel, list):  # one per member in turn
-        return ", ".join(map(_name, kernel))
-    if hasattr(kernel, "kernels"):  # a sum
-        return " + ".join(map(_name, kernel.kernels))
-    return kernel if isinstance(kernel, str) else repr(kernel)
 
 
 def _label_list(labels: list[dict[str, Any]]) -> str:

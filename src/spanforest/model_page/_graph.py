@@ -20,6 +20,7 @@ MOST_NEIGHBOURS = 30  # of a label; the page would grow with the square of the l
 MOST_EXAMPLES = 1000  # to average couplings over
 N_STRONGEST = 20  # edges in the table
 _KINDS = tuple(EDGE_KINDS)  # the script gets their numbers
+_NOT_COUPLED = "not coupled"  # one of the labels never varies, say
 
 
 class Edge(NamedTuple):
@@ -53,7 +54,7 @@ def graph_part(model: Any, classifier: Any, X: Any, outcomes: Outcomes) -> Graph
     with page_style():
         picture = draw_label_graph(drawn, "the model")
     shown = drawn.shown_edges
-    kinds = {drawn.edge_kind(e) for e in shown}
+    kinds = {drawn.edge_kind(e) for e in shown if drawn.couplings.strength[e]}
     order = display.shown_edges[:N_STRONGEST]
     return GraphPart(
         picture=picture,
@@ -67,7 +68,7 @@ def graph_part(model: Any, classifier: Any, X: Any, outcomes: Outcomes) -> Graph
             "labels": outcomes.names,
             "drawn": labels.tolist(),
             "edges": labels[drawn.couplings.edges[shown[::-1]]].tolist(),
-            "kinds": [text for text, _ in EDGE_KINDS.values()],
+            "kinds": [*(text for text, _ in EDGE_KINDS.values()), _NOT_COUPLED],
             "neighbours": _neighbours(display),
             "sizes": np.bincount(
                 couplings.edges.ravel(), minlength=outcomes.n_labels
@@ -131,8 +132,8 @@ def _restricted(
 
 def _edge(display: LabelGraphDisplay, e: int) -> Edge:
     u, v = (display.label_names[j] for j in display.couplings.edges[e])
-    kind, _ = EDGE_KINDS[display.edge_kind(e)]
     strength = float(display.couplings.strength[e])
+    kind = EDGE_KINDS[display.edge_kind(e)][0] if strength else _NOT_COUPLED
     return Edge((u, v), strength, strength_text(display, e), kind)
 
 
@@ -147,9 +148,9 @@ def _neighbours(display: LabelGraphDisplay) -> list[list[list[Any]]]:
     for e in np.argsort(-strength, kind="stable"):
         u, v = display.couplings.edges[e].tolist()
         share = round(100 * float(strength[e]) / largest)
+        kind = _KINDS.index(display.edge_kind(e)) if strength[e] else len(_KINDS)
         for one, other in ((u, v), (v, u)):
             if len(of_label[one]) < MOST_NEIGHBOURS:
-                kind = _KINDS.index(display.edge_kind(e))
                 text = strength_text(display, int(e))
                 of_label[one].append([other, text, kind, share])
     return of_label

@@ -11,7 +11,7 @@ from scipy import sparse
 from spanforest import __version__
 from spanforest._html import Templates
 from spanforest._parameters import check_count
-from spanforest._wording import count
+from spanforest._wording import count, kernel_in_words
 from spanforest.diagnostics import graph_of, relative_gaps
 from spanforest.diagnostics._models import FittedModel
 from spanforest.model_page._confusions import (
@@ -156,11 +156,10 @@ def _facts(classifier: Any, outcomes: Outcomes) -> dict[str, str]:
     n_edges = count(graph_of(classifier).n_edges, "edge")
     n_graphs = len(classifier.estimators_) if is_ensemble else 1
     gaps = relative_gaps(classifier)
-    kernel = classifier.kernel_
     facts = {
         "Model": type(classifier).__name__,
         "Graphs": f"{n_graphs}, with {n_edges} together",
-        "Kernel": shown(kernel if isinstance(kernel, str) else repr(kernel)),
+        "Kernel": shown(kernel_in_words(classifier.kernel_)),
         "C": f"{classifier.C:g}",
         "Labels": str(outcomes.n_labels),
         "Duality gap": f"at most {_percent(float(gaps.max()))} of the dual objective: "
