@@ -15,32 +15,49 @@ from spanforest.tuning._candidates import (
 )
 
 TABLE = np.random.default_rng(0).normal(size=(30, 4))
-WORDS = sparse.random_array((30, 40), density=0.1, format="csr", rng=0)
-FORESTS = [ForestKernel(min_samples_leaf=5), ForestKernel(min_samples_leaf=1)]
+WORDS = sparse.random_array((30, 101), density=0.1, format="csr", rng=0)
+OF_TABLE = [
+    ForestKernel(min_samples_leaf=size, max_features=share)
+    for share in ("sqrt", 4)
+    for size in (5, 2, 1)
+]
+OF_WORDS = [ForestKernel(min_samples_leaf=5), ForestKernel(min_samples_leaf=1)]
 
 
 @pytest.mark.parametrize(
     ("X", "expected"),
     [
-        (TABLE, ["linear", "rbf", *FORESTS]),
-        (sparse.csr_matrix(TABLE), ["linear", "rbf", *FORESTS]),
-        (WORDS, ["linear", *FORESTS]),
-        (WORDS.toarray(), ["linear", *FORESTS]),
-        (np.where(TABLE > 2, np.nan, TABLE), FORESTS),
+        (TABLE, ["linear", "rbf", *OF_TABLE]),
+        (sparse.csr_matrix(TABLE), ["linear", "rbf", *OF_TABLE]),
+        (TABLE * (TABLE > 1), ["linear", "rbf", *OF_TABLE]),
+        (WORDS, ["linear", *OF_WORDS]),
+        (WORDS.toarray(), ["linear", *OF_WORDS]),
+        (np.where(TABLE > 2, np.nan, TABLE), OF_TABLE),
     ],
-    ids=["table", "sparse table", "words", "dense words", "gaps"],
+    ids=["table", "sparse table", "table of zeros", "words", "dense words", "gaps"],
 )
 def test_kernels_suit_the_examples(X, expected):
     menu = kernels_for(X)
     assert menu.kernels == expected
     assert not menu.is_named
-    assert ("NaN" in menu.note) == (expected == FORESTS)
+    assert ("NaN" in menu.note) == (expected == OF_TABLE)
+
+
+@pytest.mark.parametrize("n_features", [2, 5, 30])
+def test_forests_of_a_table_differ_in_the_features_of_a_split(n_features):
+    kernels = kernels_for(np.ones((9, n_features))).kernels
+    forests = [kernel for kernel in kernels if isinstance(kernel, ForestKernel)]
+    few = [one for one in forests if one.max_features == "sqrt"]
+    many = [one.max_features for one in forests if one not in few]
+    assert len(few) == len(many) == 3
+    assert int(n_features**0.5) < min(many)
+    assert max(many) <= n_features
 
 
 def test_no_matrix_of_many_examples_is_made(monkeypatch):
     monkeypatch.setattr(_candidates, "MOST_IN_TABLE", 29)
     menu = kernels_for(TABLE)
-    assert menu.kernels == ["linear", *FORESTS]
+    assert menu.kernels == ["linear", *OF_TABLE]
     assert "no Gaussian kernel" in menu.note
 
 

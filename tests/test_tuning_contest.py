@@ -178,9 +178,9 @@ def test_kernels_that_did_not_go_on_are_listed_without_a_mean():
     fitted = automatic(offsets=0).fit(X, Y)
     results = pd.DataFrame(fitted.cv_results_)
     n_averages = 3  # two of three kinds: there are only two members
-    assert len(results) == (6 + n_averages) * 2
+    assert len(results) == (10 + n_averages) * 2
     tried = [results[f"split{f}_test_score"].notna().sum() for f in range(3)]
-    assert tried == [18, 12, 12]
+    assert tried == [26, 12, 12]
     done = results["mean_test_score"].notna()
     assert done.sum() == 12
     assert results.loc[done, "rank_test_score"].max() <= 12
@@ -203,7 +203,7 @@ def test_an_average_has_the_members_of_all_its_kernels(monkeypatch):
     for _, held_out, table in seen.values():
         size = len(next(iter(held_out.values())).members)
         of_size.setdefault(size, []).append((held_out, table))
-    assert {size: len(group) for size, group in of_size.items()} == {2: 6, 4: 3, 6: 1}
+    assert {size: len(group) for size, group in of_size.items()} == {2: 10, 4: 3, 6: 1}
     (everything, table), *_ = of_size[6]
     for (f, k), held in everything.items():
         for c in range(2):
@@ -253,7 +253,7 @@ def test_a_line_says_what_was_chosen_among_what(capsys):
     for part in (
         f"C {fitted.C_:g}, loss edge, offset {fitted.offset_:g}",
         f"score {fitted.best_score_:.3f} on 3 folds",
-        f"best of {n_tried} candidates with 6 kernels and 3 averages of them",
+        f"best of {n_tried} candidates with 10 kernels and 3 averages of them",
     ):
         assert part in fitted.chosen_
     assert f"chosen: {fitted.chosen_}" in capsys.readouterr().err
@@ -275,7 +275,7 @@ def test_categories_are_read_by_every_kernel():
     frame = pd.DataFrame({"kind": kinds, "size": X[:, 1]})
     fitted = automatic(offsets=0).fit(frame, Y)
     singles = [k for k in fitted.cv_results_["param_kernel"] if not isinstance(k, list)]
-    assert len({str(k) for k in singles}) == 4
+    assert len({str(k) for k in singles}) == 8
     assert fitted.predict(frame).shape == Y.shape
     plain = RandomGraphEnsembleClassifier(2, kernel="linear", random_state=0)
     spelled = np.column_stack([kinds.codes == 0, kinds.codes == 1, X[:, 1]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ SEARCH_TREES = 100
 # Examples in the search: few enough for several kernel matrices.
 MOST_COMPARED = 3000
 MOST_LINEAR = 20000  # without a matrix
+MOST_COLUMNS = 100  # of a table whose entries are mostly zero, such as a survey
 _ROWS_KEY = 0x726F7773  # no member of an ensemble has this key
 
 
@@ -47,17 +49,41 @@ def kernels_for(X: Any) -> Menu:
     >>> kernels_for(np.eye(3)).kernels[0]
     'linear'
     """
-    forests = [ForestKernel(min_samples_leaf=size) for size in (5, 1)]
     values = X.data if sparse.issparse(X) else X
-    if np.isnan(values).any():
-        note = "X has NaN, so only forests were tried"
-        return Menu(forests, False, note)
-    if 2 * np.count_nonzero(values) < np.prod(X.shape):  # words, bits
-        return Menu(["linear", *forests], False)
+    has_gaps = bool(np.isnan(values).any())
+    is_mostly_zero = 2 * np.count_nonzero(values) < np.prod(X.shape)
+    if is_mostly_zero and not has_gaps and X.shape[1] > MOST_COLUMNS:  # words, bits
+        return Menu(["linear", *_forests((5, 1), ["sqrt"])], False)
+    forests = _forests((5, 2, 1), ["sqrt", _many_of(X.shape[1])])
+    if has_gaps:
+        return Menu(forests, False, "X has NaN, so only forests were tried")
     if X.shape[0] > MOST_IN_TABLE:
         note = f"no Gaussian kernel was tried on more than {MOST_IN_TABLE:,} examples"
         return Menu(["linear", *forests], False, note)
     return Menu(["linear", "rbf", *forests], False)
+
+
+def _forests(leaves: Sequence[int], shares: Sequence[Any]) -> list[ForestKernel]:
+    """Return forests that differ in their leaves and in the features of a split."""
+    return [
+        ForestKernel(min_samples_leaf=size, max_features=share)
+        for share in shares
+        for size in leaves
+    ]
+
+
+def _many_of(n_features: int) -> int:
+    """Return how many features a split chooses from that has much to choose from.
+
+    It is 30 percent of them, or twice the root of their number if that is more. With
+    few features 30 percent are no more than the root, which "sqrt" stands for.
+
+    Examples
+    --------
+    >>> [_many_of(n) for n in (1, 3, 9, 100)]
+    [1, 3, 6, 30]
+    """
+    return int(min(n_features, max(0.3 * n_features, 2.0 * n_features**0.5)))
 
 
 def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:

@@ -104,9 +104,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         on every fold, with at most 100 trees unless in a list or sum), a function of
         two feature matrices, a `spanforest.kernels.SumKernel`; or ``"precomputed"``,
         which can only stand alone. A list inside the sequence is one choice, whose
-        members take its kernels in turn. ``"auto"``: forests whose smallest leaves have
-        5 and 1 examples; "linear" unless X has NaN; and "rbf" if moreover at most half
-        of the entries of X are zero and there are at most 5,000 examples.
+        members take its kernels in turn. ``"auto"``: forests, and unless X has NaN
+        "linear" and "rbf". There is no "rbf" with more than 5,000 examples, nor if most
+        entries of X are zero and it has more than 100 features. The forests differ in
+        their smallest leaves (5, 2 and 1 examples) and in how many features a split
+        chooses from; if X has so many zeros and features, only in leaves (5 and 1).
     gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
