@@ -171,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 88a6415e935810a3
