@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import seeds
 
-from spanforest import _acceleration
 from spanforest._acceleration import Acceleration, Pace
 
 
@@ -29,17 +28,18 @@ def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(), (0, 3), (7, 3)])
-def test_averages_of_pieces_are_those_of_whole_arrays(shape, order, monkeypatch):
-    averages = []
-    for piece in (_acceleration.PIECE, 4):
-        monkeypatch.setattr(_acceleration, "PIECE", piece)
-        value = np.asarray(np.ones(shape), order=order)
+def test_averages_of_arrays_are_those_of_their_numbers(shape, order):
+    whole = np.ones(shape, order=order)
+    alone = [np.ones(1) for _ in range(whole.size)]
+    changes = np.arange(whole.size, dtype=float).reshape(shape)
+    for values in ([whole], alone):
         acceleration = Acceleration()
         for kappa in (0.5, 3.0, 2.0):
-            acceleration.advance(kappa, [value])
-            value += acceleration.scale * np.arange(value.size).reshape(shape)
-        averages.append(value)
-    assert_array_equal(*averages)
+            acceleration.advance(kappa, values)
+            parts = changes.ravel() if values is alone else [changes]
+            for value, change in zip(values, parts, strict=True):
+                value += acceleration.scale * change
+    assert_array_equal(whole.ravel(), np.ravel(alone))
 
 
 def test_the_pace_grows_to_its_cap_and_halves_when_the_gap_stalls():

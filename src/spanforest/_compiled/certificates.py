@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 88a6415e935810a3
+# stamp: f475182651d69268

@@ -149,4 +149,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     call_pointer = call_function
 
 
-# stamp: 88a6415e935810a3
+# stamp: f475182651d69268

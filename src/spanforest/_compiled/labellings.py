@@ -217,4 +217,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 88a6415e935810a3
+# stamp: f475182651d69268

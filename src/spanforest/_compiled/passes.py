@@ -195,4 +195,4 @@ def _look(rows, block, problem, state, call):
     call_pointer(visit, (rows, block, problem, state, lists))
 
 
-# stamp: 88a6415e935810a3
+# stamp: f475182651d69268

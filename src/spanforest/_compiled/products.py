@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 88a6415e935810a3
+# stamp: f475182651d69268

@@ -171,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 88a6415e935810a3
+# stamp: f475182651d69268

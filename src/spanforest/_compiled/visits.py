@@ -455,4 +455,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: 88a6415e935810a3
+# stamp: f475182651d69268
