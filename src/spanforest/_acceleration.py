@@ -48,8 +48,8 @@ class Acceleration:
             self._past = [np.zeros_like(value) for value in values]
         rho = 1.0 - 1.0 / math.sqrt(1.0 + kappa)
         scale = (1.0 - rho) ** 2
-        for own in zip(values, self._once, self._past, strict=True):
-            _compiled.advance_averages(*own, (self.rho, rho), (self.scale, scale))
+        settings = (self.rho, rho), (self.scale, scale)
+        _compiled.advance_averages(values, self._once, self._past, *settings)
         self.rho, self.scale = rho, scale
 
 

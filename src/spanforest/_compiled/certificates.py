@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: f475182651d69268
+# stamp: f5aed2b8bcb34af7

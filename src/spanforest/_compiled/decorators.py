@@ -149,4 +149,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     call_pointer = call_function
 
 
-# stamp: f475182651d69268
+# stamp: f5aed2b8bcb34af7

@@ -217,4 +217,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: f475182651d69268
+# stamp: f5aed2b8bcb34af7

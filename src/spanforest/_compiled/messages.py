@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: f475182651d69268
+# stamp: f5aed2b8bcb34af7

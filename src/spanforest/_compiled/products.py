@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: f475182651d69268
+# stamp: f5aed2b8bcb34af7

@@ -171,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f475182651d69268
+# stamp: f5aed2b8bcb34af7

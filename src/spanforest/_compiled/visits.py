@@ -455,4 +455,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: f475182651d69268
+# stamp: f5aed2b8bcb34af7
