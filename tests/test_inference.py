@@ -250,6 +250,16 @@ def test_no_place_of_a_score_that_is_not_a_number_hides_it(cell):
     assert not np.isfinite(rounding_slack(TRIANGLE, scores)).any()
 
 
+@given(any_graph)
+def test_the_slack_grows_with_the_largest_cell_of_every_factor(problem):
+    factors, scores = problem
+    bounds = [cells_of_factor(factors, f) for f in range(factors.n_factors)]
+    largest = sum(np.abs(scores[:, start:stop]).max(axis=1) for start, stop in bounds)
+    n_additions = 2 * factors.n_labels + factors.graph.n_edges
+    expected = 32 * n_additions * 2.0**-53 * largest
+    assert_allclose(rounding_slack(factors, scores), expected, rtol=1e-12, atol=1e-300)
+
+
 @given(problems())
 def test_max_product_is_exact_on_forests(problem):
     factors, scores = problem

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-PIECE = 2**14  # numbers that are averaged at once
+from spanforest import _compiled
 
 
 class Acceleration:
@@ -38,35 +39,18 @@ class Acceleration:
         """Begin an epoch with a new κ, and change `values` in place accordingly.
 
         `values` are arrays that are linear in the second average (weights, intercept,
-        loss term). Pass the same arrays in every epoch. Between two calls the caller
-        adds `scale` times each change of A's own value.
+        loss term), in the order of C or of Fortran. Pass the same arrays in every
+        epoch. Between two calls the caller adds `scale` times each change of A's own
+        value.
         """
         if not self._once:
             self._once = [np.zeros_like(value) for value in values]
             self._past = [np.zeros_like(value) for value in values]
-        rho = 1.0 - 1.0 / np.sqrt(1.0 + kappa)
+        rho = 1.0 - 1.0 / math.sqrt(1.0 + kappa)
         scale = (1.0 - rho) ** 2
-        for arrays in zip(values, self._once, self._past, strict=True):
-            for value, once, past in _in_pieces(arrays):
-                latest = (value - past) / self.scale
-                once *= self.rho
-                once += (1.0 - self.rho) * latest
-                past[...] = rho * value + (1.0 - rho) * rho * once
-                value[...] = past + scale * latest
+        settings = (self.rho, rho), (self.scale, scale)
+        _compiled.advance_averages(values, self._once, self._past, *settings)
         self.rho, self.scale = rho, scale
-
-
-def _in_pieces(
-    arrays: Sequence[NDArray[np.float64]],
-) -> Iterator[tuple[NDArray[np.float64], ...]]:
-    """Cut arrays of one shape and layout alike, into views that the cache holds."""
-    if arrays[0].flags.f_contiguous:
-        arrays = [array.T for array in arrays]
-    arrays = [np.atleast_1d(array) for array in arrays]
-    total, length = arrays[0].size, len(arrays[0])
-    n_rows = max(PIECE * length // max(total, 1), 1)
-    for start in range(0, length, n_rows):
-        yield tuple(array[start : start + n_rows] for array in arrays)
 
 
 class Pace:

@@ -76,6 +76,7 @@ def combine(
     aggregation: str,
     members: Sequence[FactorGraph],
     scores: Sequence[NDArray[np.float64]],
+    union: FactorGraph | None = None,
 ) -> NDArray[np.intp]:
     """Return the codes an ensemble predicts, from the scores of each of its members.
 
@@ -87,6 +88,8 @@ def combine(
         The factors of every member.
     scores : sequence of ndarray of shape (n, n_cells of the member)
         The scores of every member.
+    union : FactorGraph, optional
+        The members' `consensus_factors`, for callers that combine many scores.
 
     Examples
     --------
@@ -99,7 +102,8 @@ def combine(
     if aggregation != "mam":
         *_, ballot = count_ballots(members, scores)
         return ballot.choose(aggregation)
-    union = consensus_factors(members)
+    if union is None:
+        union = consensus_factors(members)
     return decode_exactly(union, average_scores(union, members, scores)).labels
 
 

@@ -280,7 +280,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         say_constants(self._coding.constants, verbose=bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
         models = self._train(prepared, plan, len(kept))
-        added = [self._member(t, one) for t, one in enumerate(models, start=len(kept))]
+        added = self._new_members(models, len(kept))
         self._store([*kept, *added])
         if self.training == "joint":
             self.graphs_ = plan.draws[0].graphs(data)
@@ -364,21 +364,26 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             blocks.append(block)
         return blocks[0] if n_kernels == 1 else np.concatenate(blocks)
 
-    def _member(self, t: int, model: Model) -> MMCRFClassifier:
-        """Return member t as an estimator that shares this one's training examples."""
+    def _new_members(self, models: list[Model], first: int) -> list[MMCRFClassifier]:
+        """Return models as estimators that share this one's training examples.
+
+        Their numbers begin with `first`.
+        """
         names = MMCRFClassifier._get_param_names()
-        member = MMCRFClassifier(**{name: getattr(self, name) for name in names})
-        # a member has no calibration of its own
-        member.set_params(graph=model.factors.graph, probability=False)
-        member._input = self._input.of_member(t)
-        if isinstance(self.kernel, list | tuple):
-            own = member._input.spec.kernel_params
-            member.set_params(
-                kernel=self.kernel[t % len(self.kernel)],
-                kernel_params=own or None,  # they are meant for callables
-            )
-        member._store(model)
-        return member
+        params = {name: getattr(self, name) for name in names}
+        params["probability"] = False  # a member has no calibration of its own
+        members = []
+        for t, model in enumerate(models, start=first):
+            params["graph"], own = model.factors.graph, self._input.of_member(t)
+            if isinstance(self.kernel, list | tuple):
+                params["kernel"] = self.kernel[t % len(self.kernel)]
+                # they are meant for callables
+                params["kernel_params"] = own.spec.kernel_params or None
+            member = MMCRFClassifier(**params)
+            member._input = own
+            member._store(model)
+            members.append(member)
+        return members
 
     def _build_factors(self) -> FactorGraph:
         return consensus_factors(self._member_factors)

@@ -166,15 +166,17 @@ def _canonical_edges(edges: ArrayLike, n_labels: int) -> NDArray[np.intp]:
             f"an edge must join two different labels; found the self-loop "
             f"({loops[0, 0]}, {loops[0, 0]}). Remove it."
         )
-    unique, counts = np.unique(pairs, axis=0, return_counts=True)
-    if len(unique) < len(pairs):
-        u, v = unique[counts > 1][0]
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    is_again = (pairs[1:] == pairs[:-1]).all(axis=1)
+    if is_again.any():
+        u, v = pairs[1:][is_again][0]
+        n_times = int((pairs == (u, v)).all(axis=1).sum())
         raise ValueError(
             f"each edge must be given once, in either direction; ({u}, {v}) was given "
-            f"{counts.max()} times. Remove the duplicates."
+            f"{n_times} times. Remove the duplicates."
         )
-    unique.setflags(write=False)
-    return unique
+    pairs.setflags(write=False)
+    return pairs
 
 
 # --- drawing graphs ----------------------------------------------------------------

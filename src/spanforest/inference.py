@@ -7,6 +7,7 @@ without the GIL.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ def reachable_scores(
     if len(rows) == 0:
         return scores
     factor, some = factors.arrays.factor, scores[rows]
-    top = np.maximum.reduceat(some, factor["offset"], axis=1)
+    top = _over_cells(np.maximum, factors, some)
     lowest = np.repeat(top - room[rows, None], factor["n_cells"], axis=1)
     raised = np.maximum(some, lowest)
     pays = _largest_sums(factors, raised)[:, 2] < 0.5 * largest[rows]
@@ -230,11 +231,25 @@ def _largest_sums(
     They are the sums of m_f, |m_f| and M_f, with m_f the largest cell of factor f and
     M_f its largest absolute value. A cell that is not a number makes all three so.
     """
-    start = factors.arrays.factor["offset"]
-    top = np.maximum.reduceat(scores, start, axis=1)
-    largest = np.maximum(top, -np.minimum.reduceat(scores, start, axis=1))
+    top = _over_cells(np.maximum, factors, scores)
+    largest = np.maximum(top, -_over_cells(np.minimum, factors, scores))
     with np.errstate(invalid="ignore", over="ignore"):
         return np.stack([top.sum(1), np.abs(top).sum(1), largest.sum(1)], axis=1)
+
+
+def _over_cells(
+    extreme: np.ufunc, factors: FactorGraph, scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the largest or smallest cell of every factor, of shape (n, n_factors).
+
+    If all factors have as many cells, that is a column of cells after the other: ten
+    times as fast, and other threads can work meanwhile.
+    """
+    factor = factors.arrays.factor
+    n_cells = int(factor["n_cells"][0])
+    if (factor["n_cells"] != n_cells).any():
+        return extreme.reduceat(scores, factor["offset"], axis=1)
+    return reduce(extreme, [scores[:, c::n_cells] for c in range(n_cells)])
 
 
 def max_product(

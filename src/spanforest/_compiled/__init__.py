@@ -12,6 +12,7 @@ build the package do so first, and a test fails if a stamp is not current.
 """
 
 # ruff: noqa: F401  (these are the names that the layers above use)
+from spanforest._compiled.averages import advance_averages
 from spanforest._compiled.cells import (
     TIE,
     TRAINING_TIE,
@@ -62,4 +63,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: f5aed2b8bcb34af7

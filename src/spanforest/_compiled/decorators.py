@@ -21,10 +21,14 @@ habits keep the time short:
 """
 
 import threading
-from typing import Any
+import zlib
+from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
 from numba import cfunc, config, njit, typeof, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from spanforest._compilation import clock_stopped, watch_compilation
 
@@ -68,16 +72,27 @@ summed = njit(**OPTIONS, **WITHOUT_CALLBACK, fastmath=True)
 place = np.uintp
 NEXT = place(1)
 
-_pointers: dict[Any, Any] = {}
+_pointers: dict[Any, Any] = {}  # compiled routines; they must stay alive
 _one_at_a_time = threading.Lock()
 
 
-def through_pointer(function, arguments, kind=None, *, fastmath=False):
-    """Return a routine that other routines take as an argument, and then call.
+class Pointer(NamedTuple):
+    """Where a compiled routine begins, and a checksum of what it takes.
 
-    It is compiled once for each `kind` of arguments: looking up the types themselves
-    would take milliseconds. Routines that call it do not compile it again. It returns
-    nothing. An error inside of it, such as an index out of bounds, reaches
+    Two numbers. Numba would need 0.1 ms to look at a routine among the arguments of
+    each call from Python, and other threads would have to wait.
+    """
+
+    address: int
+    checksum: int
+
+
+def through_pointer(function, arguments, kind=None, *, fastmath=False):
+    """Return a pointer that other routines take as an argument, for `call_pointer`.
+
+    The function is compiled once for each `kind` of arguments: looking up the types
+    themselves would take milliseconds. Routines that call it do not compile it again.
+    It returns nothing. An error inside of it, such as an index out of bounds, reaches
     `sys.unraisablehook` and not the caller; pytest reports it.
     """
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -85,10 +100,53 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     if (function, kind) not in _pointers:
         with _one_at_a_time, clock_stopped():
             if (function, kind) not in _pointers:
-                signature = types.void(*map(typeof, arguments))
-                compile_it = cfunc(signature, **OPTIONS, fastmath=fastmath)
-                _pointers[function, kind] = compile_it(function)
-    return _pointers[function, kind]
+                kinds = tuple(map(typeof, arguments))
+                compile_it = cfunc(types.void(*kinds), **OPTIONS, fastmath=fastmath)
+                routine: Any = compile_it(function)
+                pointer = Pointer(routine.address, _checksum(kinds))
+                _pointers[function, kind] = pointer, routine
+    return _pointers[function, kind][0]
 
 
-# stamp: f60ec8b5f16dc9ae
+def _checksum(kinds):
+    """Return a number that stands for the types of arguments."""
+    return zlib.crc32(", ".join(map(str, kinds)).encode()) % 2**31
+
+
+def call_function(function, arguments):
+    """Call a function with a tuple of arguments, if nothing is compiled."""
+    function(*arguments)
+
+
+@intrinsic
+def call_compiled(typing_context, pointer, arguments):
+    """Call a compiled routine through its pointer, with a tuple of arguments.
+
+    They must be of exactly the types that it was compiled for: else this is a
+    TypeError.
+    """
+    kinds = tuple(map(types.unliteral, arguments))
+
+    def generate(context, builder, signature, values):
+        address, checksum = cgutils.unpack_tuple(builder, values[0], 2)
+        expected = context.get_constant(types.intp, _checksum(kinds))
+        differs = builder.icmp_signed("!=", checksum, expected)
+        with builder.if_then(differs, likely=False):
+            message = f"the routine was not compiled for {', '.join(map(str, kinds))}"
+            context.call_conv.return_user_exc(builder, TypeError, (message,))
+        like_c = ir.FunctionType(
+            context.get_value_type(types.void), [*map(context.get_value_type, kinds)]
+        )
+        function = builder.inttoptr(address, like_c.as_pointer())
+        builder.call(function, cgutils.unpack_tuple(builder, values[1], len(kinds)))
+        return context.get_dummy_value()
+
+    return types.void(pointer, arguments), generate
+
+
+call_pointer: Any = call_compiled
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    call_pointer = call_function
+
+
+# stamp: f5aed2b8bcb34af7

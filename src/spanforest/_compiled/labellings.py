@@ -15,7 +15,12 @@ from spanforest._compiled.cells import (
     labelling_score,
     picked_cell,
 )
-from spanforest._compiled.decorators import internal, merged, through_pointer
+from spanforest._compiled.decorators import (
+    call_pointer,
+    internal,
+    merged,
+    through_pointer,
+)
 from spanforest._compiled.enumeration import exhaustive_max
 from spanforest._compiled.messages import Messages, pass_messages
 
@@ -78,7 +83,8 @@ def _search(problem, mixtures, search):
     """Write a labelling of high score into `visit.labels[0]`; return its score."""
     cells, labels = problem.visit.cells[:1], problem.visit.labels[:1]
     messages, results = mixtures.messages, (mixtures.score, mixtures.sums)
-    search(cells, problem.graph, SWEEPS, mixtures.meet, messages, labels, results)
+    arguments = cells, problem.graph, SWEEPS, mixtures.meet, messages, labels, results
+    call_pointer(search, arguments)
     return mixtures.score[0]
 
 
@@ -211,4 +217,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: f5aed2b8bcb34af7

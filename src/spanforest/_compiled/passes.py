@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.decorators import compiled
+from spanforest._compiled.decorators import call_pointer, compiled
 from spanforest._compiled.products import (
     add_products,
     room_for_products,
@@ -64,14 +64,14 @@ def _kernel_pass(order, block, kernel, problem, state, call):
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        multiply(data, rows, rounded, block.scores)
+        call_pointer(multiply, (data, rows, rounded, block.scores))
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(weights.shape[0]):
                 before[r, d] = weights[d, i]
             for p in range(r + 1):
                 gram[r, p] = data[i, rows[p]]
-        visit(rows, block, problem, state, lists)
+        call_pointer(visit, (rows, block, problem, state, lists))
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(weights.shape[0]):
@@ -97,12 +97,12 @@ def _dense_pass(order, block, features, problem, state, call):
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        multiply(X, rows, rounded, block.scores)
+        call_pointer(multiply, (X, rows, rounded, block.scores))
         for r in range(rows.shape[0]):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
-        multiply(X, rows, picked[: rows.shape[0]], block.gram)
-        visit(rows, block, problem, state, lists)
+        call_pointer(multiply, (X, rows, picked[: rows.shape[0]], block.gram))
+        call_pointer(visit, (rows, block, problem, state, lists))
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
@@ -144,7 +144,8 @@ def _sparse_pass(order, block, rows, problem, state, call):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         block.gram[0, 0] = norm
-        visit(order[place : place + 1], block, problem, state, lists)
+        one = order[place : place + 1]
+        call_pointer(visit, (one, block, problem, state, lists))
         if not block.moved[0]:
             continue
         n_changed = 0
@@ -191,7 +192,7 @@ def loss_term(problem, state, mixtures):
 def _look(rows, block, problem, state, call):
     """Call visits that make no steps."""
     lists, visit = call
-    visit(rows, block, problem, state, lists)
+    call_pointer(visit, (rows, block, problem, state, lists))
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: f5aed2b8bcb34af7

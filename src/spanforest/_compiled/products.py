@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: f5aed2b8bcb34af7

@@ -171,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: f5aed2b8bcb34af7

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.spatial.distance import squareform
 from sklearn.metrics.pairwise import (
     check_pairwise_arrays,
     euclidean_distances,
@@ -134,9 +135,8 @@ def median_gamma(X: Any, sample_weight: Any = None) -> float:
     if not issparse(X):
         X -= np.median(X, axis=0)  # differences of large numbers are not exact
     lengths = squared_norms(X)
-    pairs = np.triu_indices(len(lengths), 1)
-    distances = euclidean_distances(X, squared=True)[pairs]
-    noise = _DISTANCE_NOISE * lengths[np.array(pairs)].sum(axis=0)
+    distances = _above_diagonal(euclidean_distances(X, squared=True))
+    noise = _DISTANCE_NOISE * _above_diagonal(np.add.outer(lengths, lengths))
     distances[distances <= noise + np.finfo(float).tiny] = 0.0
     if not distances.any():
         return 1.0
@@ -145,9 +145,14 @@ def median_gamma(X: Any, sample_weight: Any = None) -> float:
     weight = np.asarray(sample_weight, dtype=np.float64)[chosen]
     distances = np.append(distances, 0.0)  # between copies of one example
     n_copies = np.maximum(weight * (weight - 1.0), 0.0).sum() / 2
-    counts = np.append(weight[pairs[0]] * weight[pairs[1]], n_copies)
+    counts = np.append(_above_diagonal(np.outer(weight, weight)), n_copies)
     typical = _weighted_median(distances, counts)
     return float(1.0 / (typical or np.average(distances, weights=counts)))
+
+
+def _above_diagonal(matrix: FloatArray) -> FloatArray:
+    """Return the entries above the diagonal of a square matrix, row by row."""
+    return squareform(matrix, checks=False)
 
 
 def _weighted_median(values: FloatArray, counts: FloatArray) -> float:

@@ -26,7 +26,7 @@ from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_p
 from spanforest._weights import Targets
 from spanforest.aggregation import combine
 from spanforest.ensemble import Plan
-from spanforest.factors import FactorGraph
+from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._scoring import Judge
 
@@ -200,10 +200,16 @@ class Search(NamedTuple):
         keys = [
             (c, k, o, f) for f, (c, k), o in product(places, candidates, list(offsets))
         ]
+        factors = {
+            key: [member.factors for member in held.members]
+            for key, held in held_out.items()
+        }
+        # once for many candidates
+        unions = {key: consensus_factors(members) for key, members in factors.items()}
         calls = [
             (
                 self.aggregation,
-                [member.factors for member in held_out[f, k].members],
+                (factors[f, k], unions[f, k]),
                 [member.scores[c] for member in held_out[f, k].members],
                 self.grid.offsets[o],
             )
@@ -239,16 +245,19 @@ def scores_along_path(
 
 def predict_timed(
     aggregation: str,
-    members: list[FactorGraph],
+    factors: tuple[list[FactorGraph], FactorGraph],
     scores: list[NDArray[np.float64]],
     offset: float,
 ) -> tuple[NDArray[np.intp], float]:
-    """Return the codes that an ensemble predicts, and the seconds it took."""
-    start = clock()
+    """Return the codes that an ensemble predicts, and the seconds it took.
+
+    `factors` are those of the members and of their union.
+    """
+    start, (members, union) = clock(), factors
     if offset:
         pairs = zip(members, scores, strict=True)
         scores = [own + offset_cells(factors, offset) for factors, own in pairs]
-    codes = combine(aggregation, members, scores)
+    codes = combine(aggregation, members, scores, union)
     return codes, clock() - start
 
 
