@@ -51,4 +51,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 9f764d15cc268b5e

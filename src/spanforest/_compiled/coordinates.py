@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 9f764d15cc268b5e

@@ -194,4 +194,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 9f764d15cc268b5e

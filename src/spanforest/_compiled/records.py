@@ -171,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 9f764d15cc268b5e

@@ -455,4 +455,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 9f764d15cc268b5e
