@@ -343,17 +343,17 @@ def _try_all(factors: FactorGraph, scores: NDArray[np.float64]) -> Decoding:
     With 256 labellings this takes about as long as message passing, with fewer less. It
     compiles nothing.
     """
-    labellings = np.indices(factors.n_values).reshape(factors.n_labels, -1).T
+    labellings = np.indices(factors.n_values.tolist()).reshape(factors.n_labels, -1).T
     cells = factors.cells(labellings)
     labels, score = _empty_result(factors, len(scores))
     for start in range(0, len(scores), TRIED_ROWS):
         rows = slice(start, start + TRIED_ROWS)
         by_cell = np.ascontiguousarray(scores[rows].T)
         values = np.zeros((len(cells), by_cell.shape[1]))
-        for picked in cells.T:  # of one factor, by all labellings
-            values += by_cell[picked]
-        top = values.max(axis=0)
         with np.errstate(invalid="ignore", over="ignore"):
+            for picked in cells.T:  # of one factor, by all labellings
+                values += by_cell[picked]
+            top = values.max(axis=0)
             enough = np.where(np.isfinite(top), top - 2.0 * TIE * np.abs(top), top)
         best = (values >= enough).argmax(axis=0)
         labels[rows] = labellings[best]

@@ -51,4 +51,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 9f764d15cc268b5e
+# stamp: 62b3c690167a60fb

@@ -7,15 +7,19 @@ from spanforest._compiled.decorators import compiled
 from spanforest._compiled.visits import augment_with_loss
 
 
-@compiled
 def augment_rows(scores, rows, problem, true_scores):
     """Apply `augment_with_loss` to the scores of some examples, `rows`."""
-    factors, targets = problem.graph.factor, problem.targets
-    true_cells = problem.visit.true_cells
+    factors, true_cells = problem.graph.factor, problem.visit.true_cells
+    _augment_rows(scores, rows, factors, problem.targets, true_cells, true_scores)
+
+
+@compiled
+def _augment_rows(scores, rows, factors, targets, true_cells, true_scores):
+    """Do the work of `augment_rows`."""
     for r in range(rows.shape[0]):
         true_scores[r] = augment_with_loss(
             rows[r], scores[r], factors, targets, true_cells
         )
 
 
-# stamp: 9f764d15cc268b5e
+# stamp: 62b3c690167a60fb

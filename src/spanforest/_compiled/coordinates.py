@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 9f764d15cc268b5e
+# stamp: 62b3c690167a60fb

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 9f764d15cc268b5e
+# stamp: 62b3c690167a60fb

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 9f764d15cc268b5e
+# stamp: 62b3c690167a60fb

@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: 9f764d15cc268b5e
+# stamp: 62b3c690167a60fb

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 9f764d15cc268b5e
+# stamp: 62b3c690167a60fb
