@@ -65,4 +65,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

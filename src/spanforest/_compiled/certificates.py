@@ -22,4 +22,4 @@ def _augment_rows(scores, rows, factors, targets, true_cells, true_scores):
         )
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

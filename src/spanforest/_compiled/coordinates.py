@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

@@ -25,7 +25,7 @@ habits keep the time short:
 * What NumPy does as fast needs no routine, such as trying 256 labellings.
 
 These were tried, and gained nothing: records read as attributes, Numba's option
-`no_rewrites`, more routines merged or fewer, and unsigned bounds of loops.
+`no_rewrites`, and more routines merged.
 """
 
 import threading
@@ -99,4 +99,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

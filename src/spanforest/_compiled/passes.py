@@ -221,4 +221,4 @@ def loss_term(problem, state, mixtures, visits):
     return float(block.gram[0, 0])
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

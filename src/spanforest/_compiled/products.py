@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

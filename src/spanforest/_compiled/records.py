@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-
 UNREAD: Any = None  # for an array that nobody reads: compiling takes time for each
 
 
@@ -195,4 +194,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd

@@ -455,4 +455,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: 62b3c690167a60fb
+# stamp: e94e4d60c30122dd
