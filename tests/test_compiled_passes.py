@@ -18,7 +18,6 @@ from scipy import sparse
 from strategies import trials
 
 from spanforest import solver
-from spanforest._compiled import passes
 from spanforest.solver import DenseForm, KernelForm, SparseForm
 
 FORMS = [DenseForm, KernelForm, SparseForm]
@@ -104,20 +103,3 @@ def test_routines_are_not_compiled_for_arrays_of_an_unusual_layout(
         for change in unusual:
             assert_array_equal(dual_coef(change(task.X)), expected)
     assert not recorder.buffer
-
-
-@pytest.mark.needs_compiled
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", FORMS)
-def test_a_certificate_runs_the_routine_of_the_pass(kind, dtype):
-    routines = passes._dense_visits, passes._kernel_visits, passes._sparse_visits
-    task = make_task(TREE, [2, 3, 2], n=20, intercept=True)
-    data = np.eye(20, dtype=dtype) if kind is KernelForm else task.X.astype(dtype)
-    if kind is SparseForm:
-        data = sparse.csr_array(data)
-    form = kind(data, task.problem.coordinates)
-    compiled = solver.compiled_problem(task.problem)
-    form._epoch(np.arange(20), compiled, np.zeros(20), None)
-    before = [len(routine.signatures) for routine in routines]
-    solver._Ascent(form, task.problem).measure_hinge(tol=0.1)
-    assert [len(routine.signatures) for routine in routines] == before

@@ -8,8 +8,6 @@ double precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,10 +209,6 @@ class KernelRowsForm(KernelForm):
                 self._squared_norms[chunk],
             )
             self.weights[chunk] = rows.weights.T
-
-    def _looks(self) -> Callable[..., None]:
-        dtype = self._basis.room_for(slice(0, 0), rough=self._rough).dtype
-        return partial(self.visits, _compiled.DenseRows.none(dtype))
 
     def _rows_of(self, chunk: slice, number: int) -> _compiled.DenseRows:
         """Return the kernel rows of a chunk, its weights, and those of all examples.

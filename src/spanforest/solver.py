@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,8 +168,6 @@ class Form(ABC):
     """
 
     chunk_size = 256  # examples whose margin violations are computed at once
-    visits: Callable[..., None] = staticmethod(_compiled.dense_visits)  # of passes
-    epoch_data: Any  # what epochs multiply by; certificates use `data`
 
     def __init__(
         self, data: Any, coordinates: Coordinates, fit_intercept: bool = False
@@ -197,10 +194,6 @@ class Form(ABC):
         the margin violation of example i when it was visited. Changes of the dual
         variables enter the weights times `scale`.
         """
-
-    def _looks(self) -> Callable[..., None]:
-        """Return visits that need not read the data, only their types."""
-        return partial(self.visits, _compiled.DenseRows.none(self.epoch_data.dtype))
 
     def begin(self, A: NDArray[np.float64]) -> None:
         """Start at these dual variables; compute the weights from them.
@@ -259,6 +252,7 @@ class DenseForm(Form):
     ) -> None:
         super().__init__(data, coordinates, fit_intercept)
         self.weights = np.asfortranarray(self.weights)
+        # what epochs multiply by; certificates use `data`
         self.epoch_data = np.ascontiguousarray(data)
 
     def _epoch(
@@ -285,8 +279,6 @@ class KernelForm(DenseForm):
     `single`, a copy of K in single precision, makes epochs faster. ‖w‖² is the sum of
     <F_i, A_i>, each of the moment when F_i was last noted.
     """
-
-    visits = staticmethod(_compiled.kernel_visits)
 
     def __init__(
         self,
@@ -356,9 +348,6 @@ class SparseForm(Form):
         """Visit examples in this order, one at a time."""
         rows, state = self.rows, self._state(hinge, scale)
         _compiled.sparse_pass(order, rows, self.weights, problem, state, mixtures)
-
-    def _looks(self) -> Callable[..., None]:
-        return partial(_compiled.sparse_visits, (self.rows, self.weights))
 
 
 def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> Form:
@@ -522,7 +511,7 @@ class _Ascent:
         """Return <loss, mu> of A itself."""
         state = self.form._state(self.hinge, scale=1.0)
         mixtures = None if self.cycles is None else self.cycles.mixtures
-        return _compiled.loss_term(self.problem, state, mixtures, self.form._looks())
+        return _compiled.loss_term(self.problem, state, mixtures)
 
     def measure_hinge(self, tol: float) -> float:
         """Compute all margin violations at the form's weights, of the same moment.
@@ -531,20 +520,19 @@ class _Ascent:
         bring the gap down to `tol` times the dual objective. Returns the gap; or what
         it is at least, if that alone is too large and nothing was searched.
         """
-        form, problem, cycles = self.form, self.problem, self.cycles
-        state, everyone = form._state(self.hinge, scale=1.0), np.arange(len(self.hinge))
-        looks = form._looks()
+        form, everyone, cycles = self.form, np.arange(len(self.hinge)), self.cycles
+        state = form._state(self.hinge, scale=1.0)
         for chunk in _chunks(len(everyone), form.chunk_size):
             products = form.products(chunk)
             form.note_products(chunk, products)
             if cycles is None:
-                _compiled.hinge_rows(everyone[chunk], products, problem, state, looks)
+                _compiled.hinge_rows(everyone[chunk], products, self.problem, state)
             else:
                 self._bound_hinge(cycles, chunk)
         dual, gap = self.dual_and_gap()
         if cycles is None:
             return gap
-        box = problem.targets.box
+        box = self.problem.targets.box
 
         def prove(i: int) -> None:
             self._bound_hinge(cycles, slice(i, i + 1), exactly=True)
@@ -579,14 +567,26 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
     # visits are compiled for arrays that can be written
     parts = [np.require(one, None, ["C", "W"]) for one in problem.factors.arrays]
-    graph = _compiled.FactorArrays(*parts).for_visits(problem.factors.graph.is_forest)
-    loss, layout = _compiled.loss_records(problem.loss), problem.coordinates.layout
-    # any code where not observed: it teaches nothing
-    Y = np.require(np.maximum(problem.Y, 0), np.int32, ["C", "W"])
-    weight = problem.factor_weight
-    targets = _compiled.Targets(loss, Y, problem.taught, problem.box, weight)
-    visit = _compiled.visit_buffers(graph)
-    return _compiled.ProblemArrays(graph, layout, targets, visit, STEPS_PER_VISIT)
+    graph = _compiled.FactorArrays(*parts)
+    loss = np.empty(len(graph.factor), _compiled.LOSS_FIELDS)
+    for name, weights in problem.loss._asdict().items():
+        loss[name] = weights
+    loss["worst"] = sum(problem.loss)
+    targets = _compiled.Targets(
+        loss=loss,
+        # any code where not observed: it teaches nothing
+        Y=np.require(np.maximum(problem.Y, 0), np.int32, ["C", "W"]),
+        taught=problem.taught,
+        box=problem.box,
+        factor_weight=problem.factor_weight,
+    )
+    return _compiled.ProblemArrays(
+        graph=graph,
+        layout=problem.coordinates.layout,
+        targets=targets,
+        visit=_compiled.visit_buffers(graph),
+        max_steps=STEPS_PER_VISIT,
+    )
 
 
 def _relative(gap: float, dual: float) -> float:

@@ -38,16 +38,14 @@ from spanforest._compiled.messages import (
 )
 from spanforest._compiled.passes import (
     dense_pass,
-    dense_visits,
     hinge_rows,
     kernel_pass,
-    kernel_visits,
     loss_term,
     sparse_pass,
-    sparse_visits,
 )
 from spanforest._compiled.products import room_for_products, worst_pairs
 from spanforest._compiled.records import (
+    LOSS_FIELDS,
     DecisionTrees,
     DenseRows,
     FactorArrays,
@@ -58,11 +56,10 @@ from spanforest._compiled.records import (
     StoppingRule,
     Subproblem,
     Targets,
-    loss_records,
     read_only,
 )
 from spanforest._compiled.subproblems import bound_part, carry_messages, restrict
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

@@ -51,4 +51,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

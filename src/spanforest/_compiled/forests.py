@@ -36,7 +36,7 @@ def walk_up(scores, g, walk):
     upward, choices, tie = walk.upward, walk.choices, walk.tie
     factors, labels, branches = g.factor, g.label, g.branch
     upward[:] = 0.0
-    for f in range(branches.shape[0], factors.shape[0]):  # the unary factors
+    for f in range(g.incident.shape[0] // 2, factors.shape[0]):  # the unary factors
         factor = factors[f]
         start = labels[factor["first"]]["start"]
         for a in range(factor["n_cells"]):
@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

@@ -211,4 +211,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

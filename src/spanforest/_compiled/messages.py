@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

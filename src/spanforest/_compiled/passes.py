@@ -4,10 +4,6 @@ Dense data are read a block of examples at a time, so that their scores are prod
 matrices. Changes inside a block are added through its kernel matrix: the iterates are
 those of visiting one example at a time. `mixtures` is None on a forest. `call` is what
 `visits.visitor` returns; dense passes append the routine that multiplies rows.
-
-If `max_steps` is LOOK or ADD_UP, a pass does not read the data: it visits all rows of
-its order as one block. A routine that only does this would be compiled for all records
-once more, which takes as long as half of a pass.
 """
 
 from typing import NamedTuple
@@ -54,29 +50,20 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
     """
     block = block_buffers(block_size, len(kernel.weights))
     state = state._replace(squared_norms=squared_norms)
-    kernel_visits(kernel, order, block, problem, state, mixtures)
-
-
-def kernel_visits(kernel, order, block, problem, state, mixtures):
-    """Visit examples in the kernel form, with the buffers of a block."""
     call = visitor(order, block, problem, state, mixtures)
     multiply = row_multiplier(order, kernel, block.scores)
-    _kernel_visits(order, block, kernel, problem, state, (*call, multiply))
+    _kernel_pass(order, block, kernel, problem, state, (*call, multiply))
 
 
 @compiled
-def _kernel_visits(order, block, kernel, problem, state, call):
-    """Do the work of `kernel_visits`."""
+def _kernel_pass(order, block, kernel, problem, state, call):
+    """Do the work of `kernel_pass`."""
     lists, visit, multiply = call
     data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
     gram, before, change = block.gram, block.before, block.change
-    looks = problem.max_steps <= LOOK
-    block_size = order.shape[0] if looks else block.moved.shape[0]
+    block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        if looks:
-            visit(rows, block, problem, state, lists)
-            break
         multiply(data, rows, rounded, block.scores)
         for r in range(rows.shape[0]):
             i = rows[r]
@@ -95,31 +82,21 @@ def _kernel_visits(order, block, kernel, problem, state, call):
 def dense_pass(order, block_size, features, problem, state, mixtures):
     """Visit examples in the linear form, `DenseRows` of features a block at a time."""
     block = block_buffers(block_size, len(features.weights))
-    dense_visits(features, order, block, problem, state, mixtures)
-
-
-def dense_visits(features, order, block, problem, state, mixtures):
-    """Visit examples in the linear form, with the buffers of a block."""
-    picked_shape = len(block.moved), features.data.shape[1]
-    picked = np.empty_like(features.data, shape=picked_shape)
+    picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
     call = visitor(order, block, problem, state, mixtures)
     multiply = row_multiplier(order, features, block.scores)
     features = *features, picked
-    _dense_visits(order, block, features, problem, state, (*call, multiply))
+    _dense_pass(order, block, features, problem, state, (*call, multiply))
 
 
 @compiled
-def _dense_visits(order, block, features, problem, state, call):
-    """Do the work of `dense_visits`; `picked` has room for the features of a block."""
+def _dense_pass(order, block, features, problem, state, call):
+    """Do the work of `dense_pass`; `picked` has room for the features of a block."""
     lists, visit, multiply = call
     X, weights, rounded, picked = features
-    looks = problem.max_steps <= LOOK
-    block_size = order.shape[0] if looks else block.moved.shape[0]
+    block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
         rows = order[start : start + block_size]
-        if looks:
-            visit(rows, block, problem, state, lists)
-            break
         multiply(X, rows, rounded, block.scores)
         for r in range(rows.shape[0]):
             for s in range(X.shape[1]):
@@ -141,28 +118,18 @@ def sparse_pass(order, features, weights, problem, state, mixtures):
     cost grows with the non-zeros, and in the update only with the coordinates that
     moved.
     """
-    block = block_buffers(1, len(state.intercept))
-    sparse_visits((features, weights), order, block, problem, state, mixtures)
-
-
-def sparse_visits(rows, order, block, problem, state, mixtures):
-    """Visit examples in the linear form, with the buffers of a block of one example.
-
-    `rows` are the features and the weights.
-    """
+    n = len(state.intercept)
+    block, changed = block_buffers(1, n), np.empty(n, dtype=np.int64)
     call = visitor(order, block, problem, state, mixtures)
-    changed = np.empty(len(state.intercept), dtype=np.int64)
-    _sparse_visits(order, block, (*rows, changed), problem, state, call)
+    rows = features, weights, changed
+    _sparse_pass(order, block, rows, problem, state, call)
 
 
 @compiled
-def _sparse_visits(order, block, rows, problem, state, call):
-    """Do the work of `sparse_visits`; `changed` has room for numbers of coordinates."""
+def _sparse_pass(order, block, rows, problem, state, call):
+    """Do the work of `sparse_pass`; `changed` has room for numbers of coordinates."""
     lists, visit = call
     features, weights, changed = rows
-    if problem.max_steps <= LOOK:
-        visit(order, block, problem, state, lists)
-        return
     data, indices, indptr = features.data, features.indices, features.indptr
     n_coordinates = weights.shape[1]
     scores, change = block.scores[0], block.change[0]
@@ -192,33 +159,39 @@ def _sparse_visits(order, block, rows, problem, state, call):
                 row[changed[k]] += value * change[k]
 
 
-def hinge_rows(rows, scores, problem, state, visits):
+def hinge_rows(rows, scores, problem, state):
     """Write the margin violations of some examples, `rows`, into state.hinge.
 
         hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
 
     The graph is a forest. `scores` are the coordinates of F without the constant
-    feature. These are visits without steps: `visits` is one of the three functions
-    above with its data, which are not read.
+    feature. These are visits without steps.
     """
     block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
     problem = problem._replace(max_steps=LOOK)
+    call = visitor(rows, block, problem, state, None)
     for start in range(0, len(rows), LOOK_SIZE):
         some = rows[start : start + LOOK_SIZE]
         own = scores[start : start + LOOK_SIZE]
         block.scores[: len(some), : len(state.intercept)] = own
-        visits(some, block, problem, state, None)
+        _look(some, block, problem, state, call)
 
 
-def loss_term(problem, state, mixtures, visits):
-    """Return sum_i <loss_i, mu_i>, the linear term of the dual objective.
-
-    `visits` are those of `hinge_rows`.
-    """
+def loss_term(problem, state, mixtures):
+    """Return sum_i <loss_i, mu_i>, the linear term of the dual objective."""
     rows = np.arange(len(state.dual_coef))
     block = block_buffers(1, len(state.intercept))
-    visits(rows, block, problem._replace(max_steps=ADD_UP), state, mixtures)
+    problem = problem._replace(max_steps=ADD_UP)
+    call = visitor(rows, block, problem, state, mixtures)
+    _look(rows, block, problem, state, call)
     return float(block.gram[0, 0])
 
 
-# stamp: e94e4d60c30122dd
+@compiled
+def _look(rows, block, problem, state, call):
+    """Call visits that make no steps."""
+    lists, visit = call
+    visit(rows, block, problem, state, lists)
+
+
+# stamp: 35b7ce0f803adf5f

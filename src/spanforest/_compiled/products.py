@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

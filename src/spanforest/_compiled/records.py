@@ -6,11 +6,9 @@ moving a class breaks a cache that an earlier version wrote under the same file 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-UNREAD: Any = None  # for an array that nobody reads: compiling takes time for each
 
 
 class FactorArrays(NamedTuple):
@@ -28,27 +26,12 @@ class FactorArrays(NamedTuple):
     order: np.ndarray  # (n_labels,) breadth first: parents before children
     incident: np.ndarray  # (2 * n_edges,) the edges at each label
 
-    def for_visits(self, is_forest):
-        """Leave out the arrays that visits on a forest, or on another graph, ignore."""
-        if is_forest:
-            return self._replace(order=UNREAD, incident=UNREAD)
-        return self._replace(branch=UNREAD, root=UNREAD, order=UNREAD)
-
 
 # The loss of a factor: `worst` if both ends are wrong. The other weights are subtracted
 # where they are right. `losses` explains these three.
 LOSS_FIELDS = np.dtype(
     [(name, np.float64) for name in ("worst", "joint", "first", "second")]
 )
-
-
-def loss_records(loss):
-    """Return the records of a `losses.FactorLoss`."""
-    records = np.empty(len(loss.joint), LOSS_FIELDS)
-    for name, weights in loss._asdict().items():
-        records[name] = weights
-    records["worst"] = sum(loss)
-    return records
 
 
 class Targets(NamedTuple):
@@ -105,12 +88,6 @@ class DenseRows(NamedTuple):
     data: np.ndarray  # (n_samples, n_columns) features or kernel values
     weights: np.ndarray  # (n_coordinates, n_columns) in double precision
     rounded: np.ndarray  # the weights in the data's precision: a copy, or the same
-
-    @classmethod
-    def none(cls, dtype):
-        """Return no rows, of the types that rows of `dtype` have."""
-        data, weights = np.zeros((0, 0), dtype), np.zeros((0, 0))
-        return cls(read_only(data), weights, weights.astype(dtype, copy=False))
 
 
 class SparseRows(NamedTuple):
@@ -194,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

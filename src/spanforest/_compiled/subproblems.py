@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f

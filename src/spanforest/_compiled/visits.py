@@ -65,9 +65,9 @@ class Visit(NamedTuple):
     cells: np.ndarray  # (4, n_cells), see above
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
     labels: np.ndarray  # (2, n_labels) the labellings that gain and lose mass
-    region: np.ndarray | None  # (n_labels,) records; None unless on a forest
+    region: np.ndarray  # (n_labels,) records
     move: np.ndarray  # (n_factors,) records
-    walk: Walk | None  # None unless on a forest
+    walk: Walk
 
 
 def visit_buffers(g):
@@ -78,9 +78,9 @@ def visit_buffers(g):
         cells=np.empty((4, n_cells)),
         true_cells=np.empty(n_factors, dtype=np.int64),
         labels=np.zeros((2, n_labels), dtype=np.int64),
-        region=None if g.branch is None else np.empty(n_labels, REGION_FIELDS),
+        region=np.empty(n_labels, REGION_FIELDS),
         move=np.empty(n_factors, MOVE_FIELDS),
-        walk=None if g.branch is None else walk_buffers(g, TRAINING_TIE),
+        walk=walk_buffers(g, TRAINING_TIE),
     )
 
 
@@ -188,7 +188,7 @@ def _inner_product(some, others):
     return total
 
 
-@internal
+@merged
 def _add_loss_of(i, A, factors, targets, total):
     """Return total - <loss_i, A_i>, from the cells of A.
 
@@ -211,7 +211,7 @@ def _add_loss_of(i, A, factors, targets, total):
     return total
 
 
-@internal
+@merged
 def _weigh(i, factors, weights, shift):
     """Multiply a change of marginals by how often each factor counts."""
     for f in range(weights.shape[1]):
@@ -220,7 +220,7 @@ def _weigh(i, factors, weights, shift):
             shift[c] *= weights[i, f]
 
 
-@internal
+@merged
 def _store(change, dual_row, intercept, scale, constant):
     """Subtract a change of marginals from dual_row, and update the intercept.
 
@@ -455,4 +455,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: e94e4d60c30122dd
+# stamp: 35b7ce0f803adf5f
