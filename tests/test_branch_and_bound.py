@@ -32,6 +32,7 @@ from spanforest.inference import exhaustive_search, score_labels, tree_reweighte
 def no_short_cuts():
     """Let small problems go to the search, and small parts be searched to the end."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inference, "TINY", 0)
         patch.setattr(inference, "FEW_LABELLINGS", 0)
         patch.setattr(branch_and_bound, "SMALL_PART", 1)
         yield

@@ -18,6 +18,7 @@ from strategies import (
     uneven_scores,
 )
 
+from spanforest import inference
 from spanforest._classifier import find_decoder
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import FactorGraph
@@ -35,6 +36,7 @@ from spanforest.inference import (
     tree_reweighted,
 )
 
+TRIANGLE = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
 any_forest = problems(extra_unary=True)
 any_graph = problems(st.just(random_graph), max_labels=6, extra_unary=True)
 
@@ -181,6 +183,38 @@ def test_decode_finds_a_labelling_with_a_valid_bound_on_any_graph(problem):
 
 
 @given(any_graph)
+def test_few_labellings_are_decoded_exactly(problem):
+    factors, scores = problem
+    if factors.n_labellings <= inference.TINY:
+        decoding = decode(factors, scores)
+        assert decoding.proven.all()
+        best = exhaustive_search(factors, scores).score
+        assert (decoding.score + decoding.slack >= best).all()
+        own = score_labels(factors, scores, decoding.labels)
+        assert_allclose(decoding.score, own, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_few_labellings_are_tried_for_any_number_of_examples_at_once(size, monkeypatch):
+    scores = np.random.default_rng(0).normal(size=(7, TRIANGLE.n_cells))
+    wanted = decode(TRIANGLE, scores)
+    monkeypatch.setattr(inference, "TRIED_ROWS", size)
+    for values, expected in zip(decode(TRIANGLE, scores), wanted, strict=True):
+        assert_array_equal(values, expected)
+
+
+def test_of_few_labellings_that_tie_the_first_is_decoded():
+    differ = np.tile([0.0, 1.0, 1.0, 0.0], 3)  # six labellings score 2
+    assert decode(TRIANGLE, [differ, 0.1 * differ]).labels.tolist() == 2 * [[0, 0, 1]]
+
+
+def test_a_cell_of_minus_infinity_is_not_picked():
+    scores = np.zeros((1, TRIANGLE.n_cells))
+    scores[0, [0, 1]] = -np.inf  # label 0 must not take its first value
+    assert decode(TRIANGLE, scores).labels.tolist() == [[1, 0, 0]]
+
+
+@given(any_graph)
 def test_margins_are_zero_at_the_decoded_values(problem):
     factors, scores = problem
     decoding = decode(factors, scores)
@@ -209,9 +243,6 @@ def test_no_examples_are_decoded_to_no_labels():
     assert_array_equal(decode(factors, np.empty((0, 6))).labels, np.empty((0, 3)))
 
 
-TRIANGLE = FactorGraph(LabelGraph(3, [(0, 1), (1, 2), (0, 2)]), [2, 2, 2])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -233,7 +264,7 @@ def test_misuse_is_refused_with_a_reason(call, message):
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-@pytest.mark.parametrize("decode", [tree_reweighted, decode_exactly])
+@pytest.mark.parametrize("decode", [tree_reweighted, decode, decode_exactly])
 def test_scores_that_are_not_finite_prove_nothing(decode, value):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(1, TRIANGLE.n_cells))

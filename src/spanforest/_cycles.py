@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from spanforest import _compiled
 from spanforest.branch_and_bound import Limits, decode_exactly
 from spanforest.factors import FactorGraph
-from spanforest.inference import tree_reweighted
+from spanforest.inference import TINY, tree_reweighted
 
 FIRST_ROOM = 6  # places of every list at the start
-TINY = 2**8  # at most this many labellings are all tried in every visit
 LIMITS = Limits(n_edges=20_000)  # of a search for one example
 
 

@@ -30,4 +30,4 @@ def _advance(all_values, all_once, all_past, settings):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

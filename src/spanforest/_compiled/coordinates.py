@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

@@ -217,4 +217,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

@@ -21,7 +21,7 @@ CERTIFYING_SWEEPS = 200  # of message passing, where an optimum is to be proven
 # Directions of `reweighted_sweep`. CLIMB is one of them because that compiles faster.
 FORWARD = 0
 BACKWARD = 1
-CLIMB = 2
+CLIMB = np.int64(2)  # with an int the routine would be compiled once more, for this 2
 
 
 class Messages(NamedTuple):
@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

@@ -195,4 +195,4 @@ def _look(rows, block, problem, state, call):
     call_pointer(visit, (rows, block, problem, state, lists))
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

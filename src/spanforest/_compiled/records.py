@@ -171,4 +171,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308

@@ -455,4 +455,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: f5aed2b8bcb34af7
+# stamp: 3bf66b8d89bbb308
