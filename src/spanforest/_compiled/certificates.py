@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 4ff91abcf229f87a

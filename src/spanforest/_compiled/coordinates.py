@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 4ff91abcf229f87a

@@ -91,4 +91,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 4ff91abcf229f87a

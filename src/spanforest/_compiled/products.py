@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 4ff91abcf229f87a

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: f60ec8b5f16dc9ae
+# stamp: 4ff91abcf229f87a
