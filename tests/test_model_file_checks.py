@@ -420,7 +420,9 @@ def test_a_graph_that_its_constructor_would_refuse_is_refused(edges, path):
     content = io.BytesIO()
     np.save(content, np.array(edges))
     attributes = dict_node(n_labels=json_node(3), edges=array_node("1.npy"))
-    graph = node("ObjectNode", "spanforest.graphs.LabelGraph", content=attributes)
+    graph = node(
+        "ObjectNode", "spanforest.graphs._label_graph.LabelGraph", content=attributes
+    )
     path.write_bytes(
         file_of_schema(model_node(graph=graph), {"1.npy": content.getvalue()})
     )

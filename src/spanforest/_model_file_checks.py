@@ -55,8 +55,9 @@ _TRUSTED_NAMES = {
         "KFold GroupKFold StratifiedKFold RepeatedKFold ShuffleSplit "
         "StratifiedShuffleSplit LeaveOneOut"
     ),
-    "spanforest.graphs": (
-        "LabelGraph independent_labels random_pairing random_spanning_tree "
+    "spanforest.graphs._label_graph": "LabelGraph",
+    "spanforest.graphs._generators": (
+        "independent_labels random_pairing random_spanning_tree "
         "recursive_random_tree uniform_random_tree"
     ),
     "spanforest.kernels._functions": "tanimoto_kernel",
