@@ -44,6 +44,7 @@ def test_couplings_of_training_are_shown_if_the_model_has_them():
     assert part.averaged_over == "the training examples"
 
 
+@pytest.mark.needs_compiled
 def test_of_many_labels_those_with_the_strongest_edges_are_drawn():
     n_labels = MOST_LABELS + 15
     wide = np.random.default_rng(1).random((40, n_labels)) < 0.4
