@@ -115,6 +115,7 @@ def test_the_higher_of_two_classes_is_on(labels):
     assert set(model.fit(X, labels).predict(X_new)) == {max(labels)}
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kind", CALIBRATED)
 @pytest.mark.parametrize("labels", [Y, Y[:, 0]], ids=["four labels", "one label"])
 def test_probabilities_do_not_depend_on_the_offset(kind, labels):

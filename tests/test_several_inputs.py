@@ -60,6 +60,7 @@ def several(request):
 # --- members take the kernels in turn -------------------------------------------------
 
 
+@pytest.mark.needs_compiled
 def test_member_t_is_member_t_of_the_ensemble_of_its_kernel(three):
     for t, member in enumerate(three.estimators_):
         alike = ensemble(THREE[t % 3]).fit(NUMBERS, LABELS).estimators_[t]
@@ -83,6 +84,7 @@ def test_a_list_of_one_kernel_is_that_kernel(kernel):
     assert_array_equal(one.predict_proba(X_new), same.predict_proba(X_new))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("aggregation", ["mve", "amm", "mam"])
 def test_every_aggregation_and_its_probabilities_take_equal_kernels_as_one(aggregation):
     params = {"aggregation": aggregation, "probability": True}
@@ -219,6 +221,7 @@ def test_a_fold_of_several_kernels_has_the_folds_of_each():
         inside.form(None, True)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("case", SEVERAL)
 def test_tuning_scores_folds_as_fits_on_them_would(case, monkeypatch):
     # as in the search, no member starts at the first one
@@ -266,6 +269,7 @@ def test_random_labels_are_scored_and_calibrated_at_chance_level(kernel):
     assert np.abs(P - 0.5).max() < 0.2
 
 
+@pytest.mark.needs_compiled
 def test_tuning_chooses_among_single_kernels_lists_and_sums():
     kernels = ["rbf", [TREES, "rbf"], SUM]
     tuned = RandomGraphEnsembleClassifierCV(

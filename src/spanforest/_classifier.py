@@ -213,9 +213,12 @@ class GraphClassifier(
         )
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
-        """Check X; features come out dense, or as CSR without duplicate entries."""
+        """Check X; features come out dense, or as CSR without duplicate entries.
+
+        With `reset`, X are training examples: they get a new `_input`.
+        """
         if reset:
-            # new examples go to this input, whatever set_params does until then
+            # predict uses this input, even if set_params changes the kernel after fit
             resources = Resources(self._random_state, getattr(self, "n_jobs", None))
             self._input = self._new_input(resources)
         X = self._validated(X, reset=reset)
@@ -273,10 +276,11 @@ class GraphClassifier(
         for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
         X = self._read_examples(X, reset=True)
-        Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
+        targets = self._read_targets(X, y, sample_weight)
+        Y, self._coding, weight = targets.Y, targets.coding, targets.sample_weight
         check_offset(read_offset(self.offset), self._coding.n_values)
-        if rows is not None:
-            X = self._input.select(X, rows)
+        if targets.rows is not None:
+            X = self._input.select(X, targets.rows)
         if is_auto(self.kernel):
             spec = replace(self._kernel_spec, name=kernel_for(X))
             columns = self._input.columns
@@ -285,11 +289,11 @@ class GraphClassifier(
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
-        self._input.learn_scaling(self.scaling, X, weights[0])
-        read = self._input.for_folds if for_folds else self._input.fit
-        basis = read(X, Y, weights[0])
+        self._input.learn_scaling(self.scaling, X, weight)
+        learn = self._input.for_folds if for_folds else self._input.fit
+        basis = learn(X, Y, weight)
         self._use_input(self._input)
-        return TrainingSet(basis, Y, self.label_names_, *weights)
+        return TrainingSet(basis, Y, self.label_names_, weight, targets.label_weight)
 
     def _use_input(self, given: Input) -> None:
         """Take a fitted input, and show users what it learned."""
