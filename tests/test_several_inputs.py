@@ -476,7 +476,7 @@ def test_margins_are_divided_among_features_where_every_kernel_can(kernel):
     if isinstance(kernel, list) and len(kernel) > 1:
         scores = model._scores(model._input.rows(model._read_new_examples(frame)))
         weights, X = model._weights, model._read_new_examples(frame[:1])
-        parts = model._input.feature_parts(X, weights).sum(axis=0)
+        parts = model._input.feature_contributions(X, weights).sum(axis=0)
         linear = model._input.inputs[1]
         shift = linear.scaling.centre @ weights[60:]
         forest = model._input.inputs[0].rows(model._read_new_examples(frame))

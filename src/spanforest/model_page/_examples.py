@@ -217,10 +217,10 @@ def _neighbour(one: Contribution) -> str:
 def _feature_sides(
     features: Sequence[FeatureContribution], constant: float
 ) -> tuple[list[Cause], list[Cause]]:
-    parts = [
+    causes = [
         (f"{shown(f.feature)} = {_number(f.value)}", f.difference) for f in features
     ]
-    return _both_sides([*parts, ("no feature", constant)])
+    return _both_sides([*causes, ("no feature", constant)])
 
 
 def _both_sides(
