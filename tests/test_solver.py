@@ -89,6 +89,7 @@ def test_the_oracle_agrees_with_a_general_purpose_solver(kind, hidden):
 # --- special cases equal known machines --------------------------------------------
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("loss", ["edge", "hamming"])
 def test_a_pairing_is_one_problem_per_pair(loss):
     pairing = LabelGraph(5, [(0, 3), (1, 4)])  # label 2 stays alone
@@ -142,6 +143,7 @@ def test_one_label_of_two_values_is_a_binary_svm(C, intercept, loss):
     assert_allclose(scores[:, 1] - scores[:, 0], decisions, atol=5e-3)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("C", [0.1, 3.0])
 def test_one_label_of_more_values_is_a_crammer_singer_svm(C, intercept):
@@ -296,6 +298,7 @@ def test_the_first_of_a_path_is_the_solution_from_scratch(graph, form):
     assert_array_equal(next(path).weights, task.solve(form, max_iter=5).weights)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("form", FORMS)
 def test_a_path_has_the_optimum_of_every_price_of_slack(form):
     task = make_task(TREE, [2, 2, 3], n=40, intercept=True)
