@@ -72,8 +72,9 @@ class CategoryColumns:
         for j in range(X.shape[1]):
             column = _column(X, j)
             if j in self.categories:
-                code = {value: c for c, value in enumerate(self.categories[j])}
-                matrix[:, j] = [code.get(value, np.nan) for value in _values(column)]
+                known = self.categories[j]
+                codes = {value: code for code, value in enumerate(known)}
+                matrix[:, j] = [codes.get(value, np.nan) for value in _values(column)]
             else:
                 matrix[:, j] = _floats(column, _name(X, j))
         return matrix

@@ -170,7 +170,9 @@ class Input(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         # a random state is of no use after `fit`, and not every file can hold one
-        return {k: v for k, v in vars(self).items() if k != "_resources"}
+        return {
+            name: value for name, value in vars(self).items() if name != "_resources"
+        }
 
     def has_categories(self, X: Any, *, reset: bool) -> bool:
         """Return whether columns of X hold categories, which `numbers` then replaces.

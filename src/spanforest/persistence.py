@@ -450,4 +450,4 @@ def _damaged(path: Path, what: str) -> ModelFileError:
 
 def _short(text: object) -> str:
     """Return a text cut and made printable, because it may come from a hostile file."""
-    return "".join(c if c.isprintable() else " " for c in str(text)[:300])
+    return "".join(one if one.isprintable() else " " for one in str(text)[:300])

@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

@@ -91,4 +91,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

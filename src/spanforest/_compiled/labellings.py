@@ -212,4 +212,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

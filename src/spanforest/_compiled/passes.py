@@ -155,8 +155,8 @@ def _sparse_pass(order, block, rows, problem, state, call):
                 n_changed += 1
         for s in range(indptr[i], indptr[i + 1]):
             value, row = data[s], weights[indices[s]]
-            for k in range(n_changed):
-                row[changed[k]] += value * change[k]
+            for d in range(n_changed):
+                row[changed[d]] += value * change[d]
 
 
 def hinge_rows(rows, scores, problem, state):
@@ -194,4 +194,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

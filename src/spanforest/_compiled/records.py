@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

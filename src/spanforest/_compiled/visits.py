@@ -453,4 +453,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: 4ff91abcf229f87a
+# stamp: cbd405b306ab6745

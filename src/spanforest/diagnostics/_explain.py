@@ -96,7 +96,8 @@ def _shown(
     rows = [(one.difference, _cause(one)) for one in shown]
     n_hidden = len(contributions) - len(shown)
     if n_hidden:
-        rest = sum(one.difference for one in contributions) - sum(r for r, _ in rows)
+        total = sum(one.difference for one in contributions)
+        rest = total - sum(one.difference for one in shown)
         rows.append((rest, f"{n_hidden} more"))
     return rows
 
@@ -327,9 +328,9 @@ def _with_features(
     if label.alternative is None:
         return label
     own = tuple(
-        FeatureContribution(features[k][0], features[k][1], float(contributions[k]))
-        for k in np.argsort(-contributions, kind="stable")
-        if contributions[k] != 0.0
+        FeatureContribution(features[j][0], features[j][1], float(contributions[j]))
+        for j in np.argsort(-contributions, kind="stable")
+        if contributions[j] != 0.0
     )
     return replace(
         label, features=own, constant=label.margin - float(contributions.sum())

@@ -109,7 +109,7 @@ def feature_importance(
     )
     names = getattr(X, "columns", None)
     if names is None:
-        names = [f"x{k}" for k in range(np.shape(X)[1])]
+        names = [f"x{j}" for j in range(np.shape(X)[1])]
     return FeatureImportance(
         falls[0].importances_mean,
         np.array([fall.importances_mean for fall in falls[1:]]),

@@ -88,7 +88,7 @@ class FittedModel:
         """Return the given names, else those of training, else x0, x1, ..."""
         n_features = self.classifier.n_features_in_
         if names is None:
-            numbered = [f"x{k}" for k in range(n_features)]
+            numbered = [f"x{j}" for j in range(n_features)]
             names = getattr(self.classifier, "feature_names_in_", numbered)
         if len(names) != n_features:
             raise ValueError(

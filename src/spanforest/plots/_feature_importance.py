@@ -96,7 +96,7 @@ class FeatureImportanceDisplay:
         colour.set_label("points lost if shuffled")
         turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         ax.set_xticks(range(len(names)), names, **turn)
-        ax.set_yticks(range(len(shown)), [importance.feature_names[k] for k in shown])
+        ax.set_yticks(range(len(shown)), [importance.feature_names[j] for j in shown])
         ax.axvline(0.5, color=GREY, linewidth=1.5)  # label sets | single labels
         n_all = len(importance.feature_names)
         if len(shown) < n_all:
