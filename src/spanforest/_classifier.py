@@ -322,7 +322,7 @@ class GraphClassifier(
 
     def _scores(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of examples, given the rows that weights multiply."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below reports it
             scores = scores_of(rows, self._weights, self.cell_intercept_)
         if not np.isfinite(scores).all():
             raise ValueError(

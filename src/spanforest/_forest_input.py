@@ -201,7 +201,7 @@ class ForestInput(Input):
     """Features that are compared by a forest, which is fitted to the labels too."""
 
     accepts_nan = True
-    has_indicators: bool = False  # beside kernels that need them in place of categories
+    has_indicators: bool = False  # whether other kernels need them for categories
     leaf_map: LeafMap
     members: Any
 

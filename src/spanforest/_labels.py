@@ -200,7 +200,7 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         raise ValueError("Complex data not supported: labels must be real or strings.")
     is_vector = array.ndim == 1
     if isinstance(Y, list | tuple) and array.dtype.kind in "US":
-        array = np.asarray(Y, dtype=object)  # keeps numbers beside strings numbers
+        array = np.asarray(Y, dtype=object)  # keeps numbers that stand among texts
         columns = [_column(column) for column in np.atleast_2d(array.T)]
     else:
         columns = list(np.atleast_2d(array.T))

@@ -78,7 +78,7 @@ _TRUSTED_NAMES = {
 TRUSTED = {
     f"{home}.{name}" for home, names in _TRUSTED_NAMES.items() for name in names.split()
 }
-# Forests pass examples to their trees unchecked, so that checking the trees is no use.
+# Forests pass examples to their trees unchecked, so checking the trees does not help.
 _FORESTS = {f"sklearn.ensemble._{name}" for name in ("forest", "gb", "iforest")}
 # Arrays of examples that compiled code of scikit-learn compares with new ones.
 _EXAMPLES = {"_fit_X", "cluster_centers_"}
@@ -190,7 +190,7 @@ def _check_classifier(model: GraphClassifier) -> None:
 
 
 def _check_search(search: RandomGraphEnsembleClassifierCV) -> None:
-    """Refuse results that have not one row per candidate, of which one was chosen."""
+    """Refuse results without a row per candidate, or without a chosen candidate."""
     if "cv_results_" not in vars(search):  # not fitted
         return
     results = vars(search)["cv_results_"]

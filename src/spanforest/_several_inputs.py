@@ -269,7 +269,7 @@ def _summed_contributions(
 
 
 def _mean_size(K: NDArray[np.floating], sample_weight: Any) -> float:
-    """Return the mean of k(x, x); 1 if it is as good as zero, as for zero vectors."""
+    """Return the mean of k(x, x); 1 if it is almost zero, as for zero vectors."""
     size = float(np.average(K.diagonal(), weights=sample_weight))
     return size if size >= np.finfo(K.dtype).tiny else 1.0
 

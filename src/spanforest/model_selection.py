@@ -322,7 +322,7 @@ def _neediest(
     """Return the subset that needs most, then that with most room, then by chance."""
     best = np.flatnonzero(room > 0)
     for need in (wanted, room):
-        best = best[need[best] >= need[best].max() - 1e-9]  # rounding makes no order
+        best = best[need[best] >= need[best].max() - 1e-9]  # not by rounding
     return int(best[0] if rng is None else rng.choice(best))
 
 

@@ -370,7 +370,7 @@ def _requested_types(path: Path, payload: bytes) -> list[str]:
     """Return the names that skops does not trust but this library does."""
     try:
         requested = set(_import_skops().get_untrusted_types(data=payload))
-    except Exception as error:  # skops did not write this, so that any error may come
+    except Exception as error:  # skops did not write this, so any error is possible
         raise _damaged(path, f"its model cannot be read ({_short(error)})") from error
     if foreign := requested - TRUSTED:
         names = _short(", ".join(sorted(foreign)))

@@ -1,4 +1,4 @@
-"""Messages about bad usage, in the same words whatever version of Typer speaks."""
+"""Messages about bad usage, in the same words for every version of Typer."""
 
 import re
 from typing import Any
