@@ -322,7 +322,8 @@ def _neediest(
     """Return the subset that needs most, then that with most room, then by chance."""
     best = np.flatnonzero(room > 0)
     for need in (wanted, room):
-        best = best[need[best] >= need[best].max() - 1e-9]  # not by rounding
+        # numbers that differ by rounding errors are equal
+        best = best[need[best] >= need[best].max() - 1e-9]
     return int(best[0] if rng is None else rng.choice(best))
 
 
