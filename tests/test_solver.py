@@ -259,6 +259,7 @@ def test_convergence_ends_training_and_more_epochs_change_nothing():
     assert_array_equal(longer.weights, solution.weights)
 
 
+@pytest.mark.needs_compiled
 def test_a_smaller_tolerance_gives_a_smaller_gap():
     task = make_task(TREE, [2, 3, 2], n=30, intercept=True)
     for tol in (1e-1, 1e-2, 1e-3, 1e-5):
@@ -312,6 +313,7 @@ def test_a_path_has_the_optimum_of_every_price_of_slack(form):
         assert_allclose(solution.dual_objective, cold.dual_objective, rtol=2e-4)
 
 
+@pytest.mark.needs_compiled
 def test_a_path_makes_fewer_epochs_than_solutions_from_scratch():
     task = make_task(TREE, [2, 2, 2], n=60, intercept=True)
     Cs, rng = [1.0, 2.0, 4.0, 8.0], np.random.default_rng(0)

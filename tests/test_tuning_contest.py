@@ -304,6 +304,7 @@ def test_the_winner_alone_grows_a_forest_on_all_examples(monkeypatch):
     assert fitted.kernel_.n_estimators == 9
 
 
+@pytest.mark.needs_compiled
 def test_many_examples_are_searched_in_part(monkeypatch):
     monkeypatch.setattr(_candidates, "MOST_COMPARED", 30)
     monkeypatch.setattr(_estimator, "MOST_COMPARED", 30)

@@ -62,4 +62,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

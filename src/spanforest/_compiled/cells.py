@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

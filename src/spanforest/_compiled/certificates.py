@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

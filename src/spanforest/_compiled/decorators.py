@@ -91,4 +91,4 @@ def through_pointer(function, arguments, kind=None, *, fastmath=False):
     return _pointers[function, kind]
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

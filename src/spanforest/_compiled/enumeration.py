@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

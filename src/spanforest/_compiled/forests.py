@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

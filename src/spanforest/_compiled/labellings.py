@@ -212,4 +212,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

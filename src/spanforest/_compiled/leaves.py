@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

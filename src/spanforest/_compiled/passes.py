@@ -168,6 +168,7 @@ def hinge_rows(rows, scores, problem, state):
     feature. These are visits without steps.
     """
     block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
+    block.gram[:] = 0.0  # visits read it, although it does not matter here
     problem = problem._replace(max_steps=LOOK)
     call = visitor(rows, block, problem, state, None)
     for start in range(0, len(rows), LOOK_SIZE):
@@ -194,4 +195,4 @@ def _look(rows, block, problem, state, call):
     visit(rows, block, problem, state, lists)
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

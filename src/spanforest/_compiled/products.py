@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f

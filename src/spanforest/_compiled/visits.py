@@ -453,4 +453,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: cbd405b306ab6745
+# stamp: 803ca87e1e0d1b7f
