@@ -54,7 +54,8 @@ workflows: $(READY)  ## the workflows of GitHub
 	$(BIN)/actionlint
 
 test-python: $(READY) stamp  ## same tests, routines run as plain Python, with coverage
-	# without the examples in docstrings: they are the user's way, which is compiled
+	# without the examples in docstrings: they are the user's way, which is compiled; and
+	# without long fits, searches and browsers (needs_compiled): every routine has tests left
 	NUMBA_DISABLE_JIT=1 $(PYTEST) tests $(FAST) --cov
 
 test-bounds: $(READY) stamp  ## same tests, array bounds checked in compiled code

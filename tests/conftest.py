@@ -27,10 +27,14 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # figures need no screen
 
 
 def pytest_collection_modifyitems(items):
-    """Skip the tests that need compiled routines where Numba compiles none."""
+    """Skip the tests that need compiled routines where Numba compiles none.
+
+    Tests that open a page in a browser are about the page: they need them too.
+    """
     skip = pytest.mark.skip(reason="as plain Python this test says nothing or is slow")
     for item in items:
-        if PLAIN and "needs_compiled" in item.keywords:
+        names = {*item.keywords, *getattr(item, "fixturenames", ())}
+        if PLAIN and names & {"needs_compiled", "browser"}:
             item.add_marker(skip)
 
 

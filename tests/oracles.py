@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 from numba import njit
+from numpy.testing import assert_allclose
 from scipy import sparse
 from strategies import FORESTS, factor_graphs, random_graph, seeds
 
@@ -252,6 +253,13 @@ def best_original_dual(task, rtol=1e-6, max_iter=50_000):
             if 0.5 * w @ w + task.boxes[:, 0] @ slack - dual <= rtol * dual:
                 return dual
     raise AssertionError("the oracle did not converge")
+
+
+def assert_reaches_the_optimum(task):
+    """Check that the solver's optimum is that of the original dual."""
+    solution = task.solve(tol=1e-6, max_iter=5000)
+    assert solution.converged
+    assert_allclose(solution.dual_objective, best_original_dual(task), rtol=1e-5)
 
 
 def dual_coefficients(task, form, solution):

@@ -1,5 +1,7 @@
 """What the tests of HTML pages share: checks of pictures, and scripts for a browser."""
 
+import base64
+import hashlib
 import re
 
 # --- scripts: each returns a list of faults -------------------------------------------
@@ -92,6 +94,26 @@ def unfold(page):
     for part in page.locator("summary").all():
         if part.is_visible():
             part.click()
+
+
+def assert_readable(page, width):
+    """Check that an opened page fits its window, and that its texts can be read."""
+    unfold(page)
+    wide, inner = page.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
+    assert wide <= inner == width
+    assert page.evaluate(CONTRASTS) == []
+    assert page.evaluate(CUT_OFF) == []
+    assert page.evaluate(SMALL_LETTERS) == []
+
+
+def assert_policy_allows_only_what_is_inside(page):
+    """Check that the policy of a page names its style and script, and nothing else."""
+    [policy] = re.findall(r'Content-Security-Policy" content="(.*?)">', page)
+    for tag, directive in (("style", "style-src"), ("script", "script-src")):
+        [inside] = re.findall(rf"<{tag}>(.*?)</{tag}>", page, flags=re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}';" in policy
+    assert "default-src 'none'" in policy
 
 
 def assert_of_the_page(picture):

@@ -82,6 +82,13 @@ def largest_distance(one, other):
     return np.mean(np.sqrt(2 * one.duality_gap_) + np.sqrt(2 * other.duality_gap_))
 
 
+def read_only(array):
+    """Return a copy that cannot be written."""
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
 def draw_examples(seed, n_samples, n_features, dtype=np.float64):
     """Return small numbers with many zeros, a zero row and a repeated row."""
     rng = np.random.default_rng(seed)

@@ -106,7 +106,7 @@ def parameters_to_pass():
     package = Path(_advice.__file__).parents[1]
     for path in package.rglob("*.py"):
         inside = path.relative_to(package)
-        if inside.parts[0] not in ("cli", "graphs.py"):
+        if inside.parts[0] not in ("cli", "graphs"):
             advised = re.findall(r"Pass (\w+=)", path.read_text(encoding="utf-8"))
             yield from {*advised} - {"kernels=", "offsets="}
 

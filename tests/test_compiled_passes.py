@@ -15,6 +15,7 @@ from oracles import (
     primal_and_dual,
 )
 from scipy import sparse
+from small_data import read_only
 from strategies import trials
 
 from spanforest import solver
@@ -64,13 +65,6 @@ def test_a_pass_in_any_order_raises_the_dual_objective(task, kind, random):
     assert dual >= -1e-9  # it is 0 at the start
 
 
-def locked(array):
-    """Return a copy that cannot be written."""
-    array = array.copy()
-    array.flags.writeable = False
-    return array
-
-
 def with_large_indices(X):
     """Return a CSR matrix with indices of 64 bits."""
     X = sparse.csr_array(X)
@@ -82,8 +76,8 @@ def with_large_indices(X):
 @pytest.mark.parametrize(
     ("kind", "usual", "unusual"),
     [
-        (DenseForm, np.array, [locked, np.asfortranarray]),
-        (KernelForm, lambda X: X @ X.T, [lambda X: locked(X @ X.T)]),
+        (DenseForm, np.array, [read_only, np.asfortranarray]),
+        (KernelForm, lambda X: X @ X.T, [lambda X: read_only(X @ X.T)]),
         (SparseForm, sparse.csr_array, [with_large_indices]),
     ],
 )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from small_data import CLASSIFIERS, X, X_new, Y, new_classifier
+from small_data import CLASSIFIERS, X, X_new, Y, new_classifier, read_only
 
 
 def frame(array):
@@ -15,12 +15,6 @@ def frame(array):
 def memory_map(array, path):
     np.save(path, array)
     return np.load(path, mmap_mode="r")
-
-
-def read_only(array):
-    array = array.copy()
-    array.flags.writeable = False
-    return array
 
 
 def locked_matrix(array):

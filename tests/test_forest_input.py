@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from searches import fold_by_fold
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from small_data import (
@@ -276,29 +277,7 @@ def test_calibration_finds_no_certainty_in_random_labels():
 
 @pytest.mark.needs_compiled
 def test_tuning_scores_folds_as_fits_on_them_would():
-    shared = {"tol": 0.1, "max_iter": 50, "random_state": 0}
-    folds, seen = [(EVEN, ODD), (ODD, EVEN)], []
-
-    def remember(y_true, y_pred):
-        seen.append(y_pred)
-        return 1.0
-
-    RandomGraphEnsembleClassifierCV(
-        1,  # more would start at the first one, but not in the search
-        graph="random_tree",
-        kernels=FEW_TREES,
-        Cs=1.0,
-        losses="edge",
-        offsets=0.0,
-        cv=folds,
-        scoring=remember,
-        n_estimators_search=1,
-        **shared,
-    ).fit(GAPS, LABELS)
-    plain = RandomGraphEnsembleClassifier(1, kernel=FEW_TREES, C=1.0, **shared)
-    for predicted, (rows, test) in zip(seen, folds, strict=True):
-        fitted = clone(plain).fit(GAPS[rows], LABELS[rows])
-        assert_array_equal(predicted, fitted.predict(GAPS[test]))
+    fold_by_fold(GAPS, LABELS, FEW_TREES)
 
 
 @pytest.mark.needs_compiled
@@ -476,6 +455,7 @@ def test_text_that_is_not_told_to_be_categories_is_refused(classifier):
         classifier.fit(text, COLOURED)
 
 
+@pytest.mark.needs_compiled
 def test_categories_are_remembered_in_folds():
     model = MMCRFClassifier(kernel=FEW_TREES, random_state=0, probability=True)
     assert model.fit(FRAME, COLOURED).predict_proba(FRAME).shape == (60, 2)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from searches import fold_by_fold
 from sklearn.base import clone
 from sklearn.metrics.pairwise import (
     cosine_similarity,
@@ -30,7 +31,6 @@ from small_data import (
     weights,
 )
 
-from spanforest import RandomGraphEnsembleClassifier
 from spanforest._calibration_folds import RefittedMembers, margins_of_fold
 from spanforest._input_kinds import input_for, kind_of_input
 from spanforest._inputs import (
@@ -52,7 +52,6 @@ from spanforest.kernels import (
     unit_diagonal,
 )
 from spanforest.solver import DenseForm, KernelForm, SparseForm
-from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 
 @pytest.fixture(params=CLASSIFIERS)
@@ -322,31 +321,8 @@ def test_calibration_fits_such_an_input_again_on_every_fold():
 @pytest.mark.needs_compiled
 def test_tuning_scores_folds_as_fits_of_such_an_input_would(monkeypatch):
     use_weighted_input(monkeypatch)
-    # a tolerance and passes that the search uses as they are
-    shared = {"tol": 0.1, "max_iter": 50, "random_state": 0}
-    folds, seen = [(EVEN, ODD), (ODD, EVEN)], []
-
-    def remember(y_true, y_pred):
-        seen.append(y_pred)
-        return 1.0
-
-    tuned = RandomGraphEnsembleClassifierCV(
-        1,  # more would start at the first one, but not in the search
-        graph="random_tree",
-        kernels="cosine",
-        Cs=1.0,
-        losses="edge",
-        offsets=0.0,
-        cv=folds,
-        scoring=remember,
-        n_estimators_search=1,
-        **shared,
-    ).fit(X, Y)
-    plain = RandomGraphEnsembleClassifier(1, kernel="cosine", C=1.0, **shared)
-    for predicted, (rows, test) in zip(seen, folds, strict=True):
-        fitted = clone(plain).fit(X[rows], Y[rows])
-        assert_array_equal(predicted, fitted.predict(X[test]))
-    assert_array_equal(tuned.predict(X_new), plain.fit(X, Y).predict(X_new))
+    tuned, fitted = fold_by_fold(X, Y, "cosine")
+    assert_array_equal(tuned.predict(X_new), fitted.predict(X_new))
 
 
 # --- kinds of input through the estimators -------------------------------------------
@@ -469,6 +445,7 @@ def test_normalizing_the_linear_kernel_is_normalizing_rows(classifier):
     assert_array_equal(fitted.predict(X_new), rows.predict(normalize(X_new)))
 
 
+@pytest.mark.needs_compiled
 def test_cross_validation_slices_rows_and_columns_of_a_precomputed_kernel(classifier):
     classifier.set_params(kernel="precomputed")
     K, folds = rbf_kernel(X), KFold(4)
@@ -480,6 +457,7 @@ def test_cross_validation_slices_rows_and_columns_of_a_precomputed_kernel(classi
     assert search.predict(K).shape == Y.shape
 
 
+@pytest.mark.needs_compiled
 def test_single_precision_examples_give_nearly_the_same_model(classifier):
     double = clone(classifier).set_params(tol=1e-3).fit(X, Y)
     single = classifier.set_params(tol=1e-3).fit(X.astype(np.float32), Y)

@@ -30,6 +30,7 @@ def fitted():
     return joint().fit(X, Y)
 
 
+@pytest.mark.needs_compiled
 def test_the_model_is_that_of_one_classifier_on_the_union(fitted):
     apart = joint(training="separate").fit(X, Y)
     assert fitted.graphs_ == apart.graphs_
@@ -98,6 +99,7 @@ def test_saved_models_predict_the_same(fitted, tmp_path):
     assert loaded.graphs_ == fitted.graphs_
 
 
+@pytest.mark.needs_compiled
 def test_workers_weights_and_missing_labels_are_no_obstacle():
     labels = Y.astype(float)
     labels[::4, 1] = np.nan
@@ -121,6 +123,7 @@ def test_all_kinds_of_input_can_be_trained_jointly(kernel):
     assert model.predict(data).shape == Y.shape
 
 
+@pytest.mark.needs_compiled
 def test_self_tuning_passes_the_way_to_train_on():
     model = RandomGraphEnsembleClassifierCV(
         3, training="joint", kernels="linear", Cs=[1.0], losses="edge", cv=2,

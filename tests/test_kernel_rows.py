@@ -137,6 +137,7 @@ LABELS = {
 }
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("labels", LABELS)
 def test_ensembles_without_a_matrix_predict_as_those_with_one(labels, monkeypatch):
     clf = ensemble(3, kernel="rbf", tol=0.01)

@@ -95,6 +95,7 @@ def test_gram_matrices_of_any_rank_and_scale_are_accepted(
     assert_array_equal(K, before)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("n_features", [1, 5, 300, 4_000])
 @pytest.mark.parametrize("offset", [0, 3])
 def test_large_gram_matrices_computed_in_single_precision_are_accepted(
@@ -193,6 +194,7 @@ def test_what_cannot_be_a_kernel_matrix_is_refused_with_the_reason(K, message):
         check_kernel_matrix(K)
 
 
+@pytest.mark.needs_compiled
 def test_checking_takes_no_second_matrix():
     K = np.eye(3000)  # 72 MB
     check_kernel_matrix(K[:100, :100])  # whatever is imported lazily

@@ -310,6 +310,7 @@ def test_the_checks_of_a_new_entry_refuse_bad_parameters(laplacian):
         MMCRFClassifier(kernel="laplacian", gamma=200).fit(X, Y)
 
 
+@pytest.mark.needs_compiled
 def test_gammas_of_a_new_entry_are_tuned_as_multiples_of_its_unit(laplacian):
     tuned = RandomGraphEnsembleClassifierCV(
         1, kernels="laplacian", gammas=[2, 1], Cs=1.0, losses="edge", random_state=0

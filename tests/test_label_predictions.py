@@ -85,6 +85,7 @@ def test_logarithms_need_probabilities():
     assert not hasattr(RandomGraphEnsembleClassifierCV(), "predict_log_proba")
 
 
+@pytest.mark.needs_compiled
 def test_the_estimator_that_tunes_itself_has_these_methods_too():
     model = RandomGraphEnsembleClassifierCV(
         2, kernels="linear", Cs=1.0, losses="edge", probability=True, random_state=0

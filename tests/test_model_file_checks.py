@@ -1,5 +1,6 @@
 """Hostile files: no code in them is run, and no index in them is trusted."""
 
+import copy
 import io
 import pickle
 import sys
@@ -256,15 +257,16 @@ def test_a_file_without_a_model_is_refused(path):
 # --- searches ------------------------------------------------------------------------
 
 
-def search(**params):
+@pytest.fixture(scope="module")
+def search():
     kernels = ["linear", ForestKernel(5), ["linear", "rbf"]]
     return RandomGraphEnsembleClassifierCV(
-        2, kernels=kernels, Cs=[1.0], losses="edge", offsets=0, random_state=0, **params
+        2, kernels=kernels, Cs=[1.0], losses="edge", offsets=0, random_state=0
     ).fit(X, Y)
 
 
-def test_what_was_chosen_among_what_is_saved(path):
-    fitted = search()
+def test_what_was_chosen_among_what_is_saved(search, path):
+    fitted = search
     save(fitted, path)
     again = load(path)
     assert again.chosen_ == fitted.chosen_
@@ -285,8 +287,8 @@ def test_what_was_chosen_among_what_is_saved(path):
         ("split1_test_score", np.zeros(2)),
     ],
 )
-def test_results_of_a_search_that_do_not_fit_are_refused(path, name, value):
-    fitted = search()
+def test_results_of_a_search_that_do_not_fit_are_refused(search, path, name, value):
+    fitted = copy.deepcopy(search)
     if name in fitted.cv_results_:
         fitted.cv_results_[name] = value
     else:
@@ -420,7 +422,9 @@ def test_a_graph_that_its_constructor_would_refuse_is_refused(edges, path):
     content = io.BytesIO()
     np.save(content, np.array(edges))
     attributes = dict_node(n_labels=json_node(3), edges=array_node("1.npy"))
-    graph = node("ObjectNode", "spanforest.graphs.LabelGraph", content=attributes)
+    graph = node(
+        "ObjectNode", "spanforest.graphs._label_graph.LabelGraph", content=attributes
+    )
     path.write_bytes(
         file_of_schema(model_node(graph=graph), {"1.npy": content.getvalue()})
     )

@@ -76,6 +76,7 @@ def test_reasons_are_those_of_explain_and_mistakes_come_first(shown):
                 assert_allclose(total, told.margin, rtol=0.02, atol=0.02)
 
 
+@pytest.mark.needs_compiled
 def test_many_labels_have_few_reasons():
     wide = np.hstack([Y, Y, Y])
     model = ensemble().fit(X, wide)

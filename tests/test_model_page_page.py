@@ -103,6 +103,7 @@ def test_labels_of_many_values_have_a_row_for_each():
     assert "over labels of two values" in text_of(page)
 
 
+@pytest.mark.needs_compiled
 def test_a_label_that_never_occurs_is_an_ordinary_row():
     zeros = LABELS.assign(sad=0)
     model = ensemble(probability=True).fit(X[TRAIN], zeros[TRAIN])
@@ -165,6 +166,7 @@ def test_nothing_in_names_becomes_markup_or_a_control_character():
     assert "x" * 81 not in page
 
 
+@pytest.mark.needs_compiled
 def test_the_page_of_many_labels_and_examples_stays_small():
     rng = np.random.default_rng(0)
     wide = (rng.random((3000, 150)) < 0.05).astype(int)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from model_pages import LABELS, NAMES, TEST, TRAIN, X, ensemble, example_page, trained
-from pages import CONTRASTS, CUT_OFF, FAULTS, SCROLLED, SMALL_LETTERS, unfold
+from pages import CUT_OFF, FAULTS, SCROLLED, assert_readable
 from report_rows import HOSTILE
 
 from spanforest.diagnostics import edge_couplings
@@ -154,12 +154,7 @@ def test_without_a_script_nothing_is_hidden_or_dead(opened, address):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_its_window_and_can_be_read(opened, full_address, width, scheme):
     page = opened(full_address, width=width, color_scheme=scheme)
-    unfold(page)
-    wide, inner = page.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
-    assert wide <= inner == width
-    assert page.evaluate(CONTRASTS) == []
-    assert page.evaluate(CUT_OFF) == []
-    assert page.evaluate(SMALL_LETTERS) == []
+    assert_readable(page, width)
     if width == 390:
         assert page.evaluate(SCROLLED) == []
 

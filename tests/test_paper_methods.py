@@ -93,6 +93,7 @@ def test_every_learner_runs_on_labels_with_one_value(protocol, learner):
     check_one_valued_labels(protocol, learner)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("learner", [n for n in TUNED.learners if n not in PEERS])
 def test_every_learner_beats_the_most_frequent_values(learner):
     check_that_it_learns(learner)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from pages import CONTRASTS, CUT_OFF, FAULTS, SCROLLED, SMALL_LETTERS, unfold
+from pages import CUT_OFF, FAULTS, SCROLLED, assert_readable, unfold
 from report_rows import (
     DATASETS,
     HOSTILE,
@@ -198,12 +198,7 @@ def full_address(tmp_path_factory):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_its_window_and_can_be_read(opened, full_address, width, scheme):
     page = opened(full_address, width=width, color_scheme=scheme)
-    unfold(page)
-    wide, inner = page.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
-    assert wide <= inner == width
-    assert page.evaluate(CONTRASTS) == []
-    assert page.evaluate(CUT_OFF) == []
-    assert page.evaluate(SMALL_LETTERS) == []
+    assert_readable(page, width)
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     is_light = int(re.findall(r"\d+", ground)[0]) > 127
     assert is_light == (scheme == "light")

@@ -507,6 +507,7 @@ def test_a_method_that_tunes_itself_stores_its_choice_in_its_own_row(
     assert fits == []
 
 
+@pytest.mark.needs_compiled
 def test_the_study_splits_anew_for_every_fold_and_tunes_for_every_measure(
     tmp_path, fits
 ):

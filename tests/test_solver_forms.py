@@ -141,6 +141,7 @@ def test_products_become_double_where_single_precision_keeps_the_gap_open():
     assert form.epoch_data is form.data
 
 
+@pytest.mark.needs_compiled
 def test_a_path_in_single_precision_has_true_gaps_also_after_it_became_double():
     task = make_task(TREE, [2, 2, 2], n=30, intercept=True)
     form = kernel_form_with_copy(task)
@@ -180,6 +181,7 @@ def test_empty_rows_and_columns_keep_the_optimum():
             assert_array_equal(solution.weights[1], 0.0)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("factor", [0.5, 3.0])
 def test_a_new_start_for_another_price_of_slack_ends_at_its_optimum(form, factor):

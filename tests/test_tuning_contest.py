@@ -174,6 +174,7 @@ def few_trees(monkeypatch):
     monkeypatch.setattr(_candidates, "SEARCH_TREES", 5)
 
 
+@pytest.mark.needs_compiled
 def test_kernels_that_did_not_go_on_are_listed_without_a_mean():
     fitted = automatic(offsets=0).fit(X, Y)
     results = pd.DataFrame(fitted.cv_results_)
@@ -189,6 +190,7 @@ def test_kernels_that_did_not_go_on_are_listed_without_a_mean():
     assert fitted.best_score_ == results["mean_test_score"].max()
 
 
+@pytest.mark.needs_compiled
 def test_an_average_has_the_members_of_all_its_kernels(monkeypatch):
     seen, score = {}, Search.score
 
@@ -218,6 +220,7 @@ def test_an_average_has_the_members_of_all_its_kernels(monkeypatch):
     assert {len(kernel) for kernel in kernels} == {2, 3}
 
 
+@pytest.mark.needs_compiled
 def test_an_average_that_wins_is_an_ensemble_whose_members_take_turns(monkeypatch):
     score = Search.score
 
@@ -233,12 +236,14 @@ def test_an_average_that_wins_is_an_ensemble_whose_members_take_turns(monkeypatc
     assert_array_equal(again.predict(X_new), fitted.predict(X_new))
 
 
+@pytest.mark.needs_compiled
 def test_scores_that_take_too_much_memory_are_not_averaged(monkeypatch):
     monkeypatch.setattr(_contest, "MOST_HELD", 1)
     fitted = automatic(n_estimators=3).fit(X, Y)
     assert "average" not in fitted.chosen_
 
 
+@pytest.mark.needs_compiled
 def test_threads_change_nothing_about_the_choice():
     one, two = (automatic(offsets="auto", n_jobs=n).fit(X, Y) for n in (1, 2))
     assert one.chosen_ == two.chosen_
@@ -247,6 +252,7 @@ def test_threads_change_nothing_about_the_choice():
             assert_array_equal(two.cv_results_[name], values)
 
 
+@pytest.mark.needs_compiled
 def test_a_line_says_what_was_chosen_among_what(capsys):
     fitted = automatic(verbose=1, offsets="auto").fit(X, Y)
     n_tried = np.isfinite(fitted.cv_results_["split0_test_score"]).sum()
@@ -270,6 +276,7 @@ def test_examples_with_gaps_have_forests_to_choose_from():
         automatic(kernels=["linear", "forest"]).fit(gaps, Y)
 
 
+@pytest.mark.needs_compiled
 def test_categories_are_read_by_every_kernel():
     kinds = pd.Categorical.from_codes((X[:, 0] > 0).astype(int), ["low", "high"])
     frame = pd.DataFrame({"kind": kinds, "size": X[:, 1]})
@@ -297,6 +304,7 @@ def test_the_winner_alone_grows_a_forest_on_all_examples(monkeypatch):
     assert fitted.kernel_.n_estimators == 9
 
 
+@pytest.mark.needs_compiled
 def test_many_examples_are_searched_in_part(monkeypatch):
     monkeypatch.setattr(_candidates, "MOST_COMPARED", 30)
     monkeypatch.setattr(_estimator, "MOST_COMPARED", 30)

@@ -56,16 +56,8 @@ def scores_of_a_plain_loop():
     return scores
 
 
-@pytest.mark.parametrize(
-    "aggregation",
-    [
-        "mam",
-        *(
-            pytest.param(name, marks=pytest.mark.needs_compiled)
-            for name in ("mve", "amm")
-        ),
-    ],
-)
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("aggregation", ["mam", "mve", "amm"])
 def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
     fitted = tuned(
         aggregation=aggregation,
@@ -88,6 +80,7 @@ def test_scores_and_choice_are_those_of_a_plain_loop(exactly, aggregation):
     assert np.ptp(means) > 0.05  # there was something to choose
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("aggregation", ["mam", "amm"])
 def test_scores_with_offsets_are_those_of_plain_ensembles(exactly, aggregation):
     options = {"tol": 1e-3, "aggregation": aggregation}
@@ -133,6 +126,7 @@ def test_an_offset_that_helps_the_measure_is_chosen():
     assert fitted.predict(X_new).sum() > plain.predict(X_new).sum()
 
 
+@pytest.mark.needs_compiled
 def test_a_warm_start_reaches_the_optimum_of_every_c(exactly):
     seen = {}
 
@@ -149,12 +143,14 @@ def test_a_warm_start_reaches_the_optimum_of_every_c(exactly):
         assert_array_equal(predicted, cold.fit(X[:40], Y[:40]).predict(X[40:]))
 
 
+@pytest.mark.needs_compiled
 def test_the_search_has_the_first_members_of_the_final_ensemble(exactly):
     whole = [(range(60), range(60))]
     fitted = tuned(cv=whole, tol=1e-4, n_estimators_search=9).fit(X, Y)  # has 4
     assert fitted.best_score_ == pytest.approx(mean_of_three(Y, fitted.predict(X)))
 
 
+@pytest.mark.needs_compiled
 def test_results_are_a_row_per_candidate_that_fit_together():
     fitted = tuned(
         kernels=("linear", "rbf"),
@@ -227,6 +223,7 @@ def test_the_kernel_is_computed_once_per_gamma(monkeypatch):
     assert_allclose(calls, [0.5 * UNIT, UNIT, 2 * UNIT])
 
 
+@pytest.mark.needs_compiled
 def test_a_path_makes_fewer_passes_than_fits_from_scratch(monkeypatch):
     passes = []
 
@@ -246,6 +243,7 @@ def test_a_path_makes_fewer_passes_than_fits_from_scratch(monkeypatch):
     assert along_path < sum(passes[::2])  # each is followed by the final fit
 
 
+@pytest.mark.needs_compiled
 def test_values_that_a_fold_does_not_show_are_as_unknown_as_to_a_plain_fit(exactly):
     labels = np.column_stack([Y, GRADES[:, 0] + 1, np.eye(60, dtype=int)[:, 0]])
     labels[:3, 4] = [0, 0, 7]  # the lowest and the highest value
@@ -265,6 +263,7 @@ def test_values_that_a_fold_does_not_show_are_as_unknown_as_to_a_plain_fit(exact
     assert_array_equal(predicted, plain.fit(X[20:], labels[20:]).predict(X[:20]))
 
 
+@pytest.mark.needs_compiled
 def test_missing_labels_do_not_count():
     labels = Y.astype(float)
     labels[::3, 0] = np.nan

@@ -25,6 +25,7 @@ def weights_of(model):
     return getattr(model, "best_estimator_", model)._weights
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernels", ["linear", "rbf", "precomputed"])
 def test_the_final_ensemble_is_the_plain_one_with_the_chosen_parameters(kernels):
     data, new = (X @ X.T, X_new @ X.T) if kernels == "precomputed" else (X, X_new)
@@ -64,6 +65,7 @@ def without_times(results):
     return {name: value for name, value in results.items() if "time" not in name}
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("other", [{"n_jobs": 2}, {"verbose": 1}])
 def test_threads_and_progress_change_no_bit(other):
     params = {"kernels": ["linear", "rbf"], "losses": ["edge", "hamming"]}
@@ -74,6 +76,7 @@ def test_threads_and_progress_change_no_bit(other):
     assert_array_equal(weights_of(fitted), weights_of(plain))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array])
 @pytest.mark.parametrize("kernels", ["linear", "rbf", "poly"])
 def test_sparse_examples_are_tuned_like_dense_ones(form, kernels):
@@ -101,6 +104,7 @@ def test_a_precomputed_kernel_is_the_kernel():
     assert given.predict(rbf_kernel(X_new, X, gamma=UNIT)).shape == (25, 4)
 
 
+@pytest.mark.needs_compiled
 def test_parameters_of_a_callable_are_kept_from_other_kernels():
     def scaled(A, B, scale):
         return rbf_kernel(A, B, gamma=scale)
@@ -123,6 +127,7 @@ def test_parameters_of_a_callable_are_kept_from_other_kernels():
     assert few.predict(X_new).shape == (25, 4)
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     "labels",
     [
@@ -147,6 +152,7 @@ def test_labels_of_any_kind_are_tuned(labels):
     assert fitted.score(X, labels) > 0.3
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(
     "cv", [KFold(4), list(KFold(4).split(X)), iter(KFold(4).split(X))]
 )
@@ -157,6 +163,7 @@ def test_folds_may_be_given(cv):
     assert_array_equal(results["mean_test_score"], expected["mean_test_score"])
 
 
+@pytest.mark.needs_compiled
 def test_a_refit_forgets_the_first_fit():
     again = tuned().fit(pd.DataFrame(X, columns=list("abcd")), Y)
     again.set_params(kernels="linear", gammas=None).fit(X[:, :3], Y[:, :2])
@@ -166,12 +173,14 @@ def test_a_refit_forgets_the_first_fit():
     assert_array_equal(again.cell_coef_, fresh.cell_coef_)
 
 
+@pytest.mark.needs_compiled
 def test_a_saved_model_predicts_the_same():
     fitted = tuned(probability=True).fit(X, Y)
     loaded = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(loaded.predict_proba(X_new), fitted.predict_proba(X_new))
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_a_generator_gives_one_seed_to_the_search_and_the_ensemble(make):
     fitted = tuned(random_state=make(3)).fit(X, Y)

@@ -18,6 +18,7 @@ from spanforest.metrics import (
 )
 
 
+@pytest.mark.needs_compiled
 def test_of_equal_candidates_the_first_and_smallest_is_chosen():
     fitted = tuned(
         kernels=["rbf", "linear"],
@@ -72,6 +73,7 @@ SCORERS = {
 }
 
 
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize(("scorer", "measure"), SCORERS.items())
 @pytest.mark.parametrize("signs", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])

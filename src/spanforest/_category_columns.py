@@ -77,8 +77,9 @@ class CategoryColumns:
         for j in range(X.shape[1]):
             column = _column(X, j)
             if j in self.categories:
-                code = {value: c for c, value in enumerate(self.categories[j])}
-                matrix[:, j] = [code.get(value, np.nan) for value in _values(column)]
+                known = self.categories[j]
+                codes = {value: code for code, value in enumerate(known)}
+                matrix[:, j] = [codes.get(value, np.nan) for value in _values(column)]
             else:
                 matrix[:, j] = _floats(column, _name(X, j))
         return matrix
@@ -104,7 +105,7 @@ class CategoryColumns:
         ]
         return np.hstack(columns, dtype=np.float64)
 
-    def summed(self, parts: NDArray[np.float64], n_features: int) -> Any:
+    def summed(self, values: NDArray[np.float64], n_features: int) -> Any:
         """Return a row per feature of X, given a row per indicator or per number.
 
         Examples
@@ -113,11 +114,11 @@ class CategoryColumns:
         >>> known.summed(np.array([[1.0], [2.0], [5.0]]), n_features=2).tolist()
         [[3.0], [5.0]]
         """
-        if len(parts) == n_features:
-            return parts
+        if len(values) == n_features:
+            return values
         sizes = [len(self.categories.get(j, [j])) for j in range(n_features)]
-        total = np.zeros((n_features, *parts.shape[1:]))
-        np.add.at(total, np.repeat(np.arange(n_features), sizes), parts)
+        total = np.zeros((n_features, *values.shape[1:]))
+        np.add.at(total, np.repeat(np.arange(n_features), sizes), values)
         return total
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from spanforest._category_columns import point_out_dates, point_out_text
@@ -28,17 +27,20 @@ from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import Targets, read_targets
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
-from spanforest.decisions import (
-    expected_f1_decisions,
-    hamming_decisions,
-    threshold_decisions,
-)
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import Decoding, decode, max_product
 from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
+
+__all__ = [
+    "DATA_ATTRIBUTES",
+    "GraphClassifier",
+    "find_decoder",
+    "is_auto",
+    "needs_probability",
+]
 
 CHUNK_CELLS = 2**22  # entries of the largest array of a chunk: 32 MB
 Decoder = Callable[[FactorGraph, NDArray[np.float64]], Decoding]
@@ -211,9 +213,12 @@ class GraphClassifier(
         )
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
-        """Check X; features come out dense, or as CSR without duplicate entries."""
+        """Check X; features come out dense, or as CSR without duplicate entries.
+
+        With `reset`, X are training examples: they get a new `_input`.
+        """
         if reset:
-            # new examples go to this input, whatever set_params does until then
+            # predict uses this input, even if set_params changes the kernel after fit
             resources = Resources(self._random_state, getattr(self, "n_jobs", None))
             self._input = self._new_input(resources)
         X = self._validated(X, reset=reset)
@@ -272,10 +277,11 @@ class GraphClassifier(
         for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
         X = self._read_examples(X, reset=True)
-        Y, self._coding, *weights, rows = self._read_targets(X, y, sample_weight)
+        targets = self._read_targets(X, y, sample_weight)
+        Y, self._coding, weight = targets.Y, targets.coding, targets.sample_weight
         check_offset(read_offset(self.offset), self._coding.n_values)
-        if rows is not None:
-            X = self._input.select(X, rows)
+        if targets.rows is not None:
+            X = self._input.select(X, targets.rows)
         if is_auto(self.kernel):
             spec = replace(self._kernel_spec, name=kernel_for(X))
             columns = self._input.columns
@@ -284,11 +290,11 @@ class GraphClassifier(
         self.has_node_factors_ = bool((Y < 0).any())
         self.classes_ = self._coding.sklearn_classes
         self.label_names_ = self._coding.names
-        self._input.learn_scaling(self.scaling, X, weights[0])
-        read = self._input.for_folds if for_folds else self._input.fit
-        basis = read(X, Y, weights[0])
+        self._input.learn_scaling(self.scaling, X, weight)
+        learn = self._input.for_folds if for_folds else self._input.fit
+        basis = learn(X, Y, weight)
         self._use_input(self._input)
-        return TrainingSet(basis, Y, self.label_names_, *weights)
+        return TrainingSet(basis, Y, self.label_names_, weight, targets.label_weight)
 
     def _use_input(self, given: Input) -> None:
         """Take a fitted input, and show users what it learned."""
@@ -317,7 +323,7 @@ class GraphClassifier(
 
     def _scores(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of examples, given the rows that weights multiply."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the check below tells
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below reports it
             scores = scores_of(rows, self._weights, self.cell_intercept_)
         if not np.isfinite(scores).all():
             raise ValueError(
@@ -428,128 +434,12 @@ class GraphClassifier(
         values = self._coding.to_labels(labels.reshape(n * k, n_labels))
         return TopLists(values.reshape(n, k, *values.shape[1:]), *numbers)
 
-    @needs_probability
-    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
-        """Return the probability of each label, calibrated on held-out folds.
-
-        It grows with the `decision_function` of the label (with MVE, with that of AMM),
-        by a sigmoid fitted to examples that were left out of training. There is one
-        probability for each label, none for the label set. Needs ``probability=True``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples, or their kernel values with the training examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-            The probability that a label is on, that is, has the higher of its values.
-            If some label has more than two values: a list with an array (n_samples,
-            n_values) per label. For 1-D `y`: (n_samples, n_classes).
-
-        Examples
-        --------
-        >>> from spanforest import RandomGraphEnsembleClassifier
-        >>> from spanforest.datasets import make_circle
-        >>> X, Y = make_circle(100, random_state=0)
-        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0, probability=True)
-        >>> clf.fit(X, Y).predict_proba(X).shape == Y.shape
-        True
-        """
-        P = self._probabilities(X)
-        if self._coding.is_vector:
-            return P[0]
-        if self._coding.n_values.max() > 2:
-            return P
-        return self._probability_on(P)
-
-    @needs_probability
-    def predict_for(
-        self, X: Any, measure: str = "hamming", threshold: Any = None
-    ) -> NDArray[Any]:
-        """Predict the label sets that are best on average for a measure.
-
-        The choice rests on the probabilities of the labels, not on the offset.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples, or their kernel values with the training examples.
-        measure : {"hamming", "f1"}, default="hamming"
-            ``"hamming"``: most labels right. ``"f1"``: highest F1 of the label set, if
-            labels are independent given the example; it predicts more labels, and needs
-            labels with two values.
-        threshold : float or list of float, optional
-            Predict the labels whose probability is larger than this number between 0
-            and 1, or than the number of the label, whatever the measure is. It needs
-            labels with two values.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels), or (n_samples,)
-            Labels, of the form and type of `y`; a CSR array if `y` was sparse.
-
-        Examples
-        --------
-        >>> from spanforest import RandomGraphEnsembleClassifier
-        >>> from spanforest.datasets import make_circle
-        >>> X, Y = make_circle(100, random_state=0)
-        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0, probability=True)
-        >>> clf.fit(X, Y).predict_for(X, "f1").shape == Y.shape
-        True
-        """
-        check_option("measure", measure, ("hamming", "f1"))
-        P = self._probabilities(X)
-        if measure == "hamming" and threshold is None:
-            return self._coding.to_output(hamming_decisions(P))
-        n_values = self._coding.n_values
-        if n_values.max() > 2:
-            j = int(n_values.argmax())
-            what = "F1 is" if threshold is None else "a threshold is"
-            raise ValueError(
-                f"{what} defined for labels with two values; label "
-                f"{j} has {n_values[j]}. Use measure='hamming'."
-            )
-        on = self._probability_on(P)
-        if threshold is None:
-            codes = expected_f1_decisions(on)
-        else:
-            codes = threshold_decisions(on, threshold)
-        return self._coding.to_output(np.minimum(codes, n_values - 1))
-
-    def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:
-        """Return the probability of each value of each label."""
-        check_is_fitted(self)
-        if not hasattr(self, "calibration_"):
-            raise NotFittedError(
-                f"this {type(self).__name__} was fitted with probability=False. Call "
-                "'fit' again."
-            )
-        return self._by_label(
-            X,
-            lambda rows: self.calibration_.probabilities(
-                self._calibrated_margins(rows)
-            ),
-        )
-
     def _calibrated_margins(self, rows: Any) -> list[NDArray[np.float64]]:
         """Return margins of the kind that the calibration was fitted to.
 
         An offset is for decisions: it is no reason to call a label more probable.
         """
         return predicted_margins(self._factors, self._scores(rows) - self._offset_cells)
-
-    def _probability_on(self, P: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the probability of the higher value of labels with two values.
-
-        A label that had one value is on if that is 1, as in `decision_function`.
-        """
-        columns = [
-            of_label[:, 1] if len(is_on) == 2 else np.full(len(of_label), is_on[0])
-            for of_label, is_on in zip(P, self._coding.is_on, strict=True)
-        ]
-        return np.column_stack(columns).astype(np.float64)
 
     def _decisions(
         self, X: Any, margins: Callable[[Any], list[NDArray[np.float64]]]
@@ -567,27 +457,6 @@ class GraphClassifier(
     def _margins(self, rows: Any) -> list[NDArray[np.float64]]:
         """Return the margins around the label sets that `predict` gives."""
         return predicted_margins(self._factors, self._scores(rows))
-
-    def _margins_to_decisions(
-        self, margins: list[NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
-        """Turn how well each value of each label does into a decision function."""
-        if self._coding.is_vector and self._coding.n_values[0] > 2:
-            return margins[0]
-        columns = []
-        for j, (is_on, margin) in enumerate(
-            zip(self._coding.is_on, margins, strict=True)
-        ):
-            if len(is_on) > 2:
-                raise ValueError(
-                    f"decision_function is defined for labels with two values; label "
-                    f"{j} has {len(is_on)}. Use predict."
-                )
-            if len(is_on) == 2:
-                columns.append(margin[:, 1] - margin[:, 0])
-            else:  # never or always seen: no score, only the sign that fits predict
-                columns.append(np.full(len(margin), 1.0 if is_on[0] else -1.0))
-        return columns[0] if self._coding.is_vector else np.column_stack(columns)
 
 
 def find_decoder(name: str) -> Decoder:

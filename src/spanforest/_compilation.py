@@ -109,7 +109,7 @@ def clock() -> float:
 
 @contextmanager
 def clock_stopped() -> Iterator[None]:
-    """Stop the clock inside of this block, which compiles unknown to listeners.
+    """Stop the clock in this block, which compiles what Numba tells no listener about.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from spanforest import _compiled
 from spanforest._category_columns import CategoryColumns
-from spanforest._feature_parts import forest_parts
+from spanforest._feature_contributions import forest_contributions
 from spanforest._inputs import Basis, Indices, Input, KernelMatrix
 from spanforest._parameters import seed_sequence
 from spanforest._scaling import Scaling
@@ -201,7 +201,7 @@ class ForestInput(Input):
     """Features that are compared by a forest, which is fitted to the labels too."""
 
     accepts_nan = True
-    has_indicators: bool = False  # beside kernels that need them in place of categories
+    has_indicators: bool = False  # whether other kernels need them for categories
     leaf_map: LeafMap
     members: Any
 
@@ -267,13 +267,13 @@ class ForestInput(Input):
         """Return the kernel values between new and training examples."""
         return GrownForest(self.leaf_map, self.members).rows(self._for_trees(X))
 
-    def feature_parts(
+    def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the parts of the features that trees split."""
+        """Return what the features that trees split contribute."""
         row = self._for_trees(X)
         row = row.toarray()[0] if sparse.issparse(row) else row[0]
-        return forest_parts(self.leaf_map, self.members, row, weights)
+        return forest_contributions(self.leaf_map, self.members, row, weights)
 
     def _for_trees(self, X: Any) -> Any:
         """Return X as the trees compare it, in single precision."""

@@ -91,9 +91,9 @@ def several_inputs(
 
 def _sum_input(spec: KernelSpec, normalize: bool, resources: Resources) -> SumInput:
     """Return the input of a sum, for which the linear kernel needs a matrix too."""
-    parts = []
-    for number, part in enumerate(spec.parts):
-        kind = kind_of_input(part.name)
+    terms = []
+    for number, term in enumerate(spec.terms):
+        kind = kind_of_input(term.name)
         kind = KernelInput if kind is LinearInput else kind
-        parts.append(kind(part, normalize, resources.at(number)))
-    return SumInput(spec, parts)
+        terms.append(kind(term, normalize, resources.at(number)))
+    return SumInput(spec, terms)

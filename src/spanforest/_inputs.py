@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest._category_columns import CategoryColumns
-from spanforest._feature_parts import linear_parts
+from spanforest._feature_contributions import linear_contributions
 from spanforest._kernel_rows import (
     LARGEST_SINGLE,
     SINGLE_SUFFICES,
@@ -170,7 +170,9 @@ class Input(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         # a random state is of no use after `fit`, and not every file can hold one
-        return {k: v for k, v in vars(self).items() if k != "_resources"}
+        return {
+            name: value for name, value in vars(self).items() if name != "_resources"
+        }
 
     def has_categories(self, X: Any, *, reset: bool) -> bool:
         """Return whether columns of X hold categories, which `numbers` then replaces.
@@ -246,13 +248,13 @@ class Input(ABC):
         """Return the input of member t of an ensemble; here all share this one."""
         return self
 
-    def feature_parts(
+    def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return the parts of features in ``rows(X) @ weights`` of one example.
+        """Return what features contribute to ``rows(X) @ weights`` of one example.
 
         The shape is (n_features, n_columns of weights). None if the kernel compares
-        whole examples, so that features have no parts of their own.
+        whole examples, so that single features contribute nothing of their own.
         """
         return None
 
@@ -322,15 +324,15 @@ class LinearInput(_ScaledInput):
             return weights, intercept
         return self.scaling.unscaled(weights, intercept)
 
-    def feature_parts(
+    def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the parts of features, none where a feature has its centre."""
+        """Return what features contribute: nothing where they have their centre."""
         row = self.rows(X)
         row = row.toarray()[0] if sparse.issparse(row) else row[0]
         if self.scaling is None or self.normalize:
-            return linear_parts(row, 0.0, weights)
-        return linear_parts(row, self.scaling.centre, weights)
+            return linear_contributions(row, 0.0, weights)
+        return linear_contributions(row, self.scaling.centre, weights)
 
 
 class KernelInput(_ScaledInput):

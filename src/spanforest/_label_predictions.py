@@ -1,4 +1,4 @@
-"""Predictions of single labels: the most likely ones, logarithms of probabilities."""
+"""Predictions of single labels: probabilities, decisions that follow, and rankings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from spanforest._labels import LabelCoding
-from spanforest._parameters import check_count
+from spanforest._parameters import check_count, check_option
+from spanforest.calibration import Calibration
+from spanforest.decisions import (
+    expected_f1_decisions,
+    hamming_decisions,
+    threshold_decisions,
+)
 
 __all__ = ["LabelPredictionsMixin", "Ranking", "needs_probability"]
 
@@ -49,12 +57,154 @@ class Ranking(NamedTuple):
 
 
 class LabelPredictionsMixin:
-    """Methods that follow from probabilities and decisions of single labels."""
+    """Methods about single labels: their probabilities, and what follows from them.
+
+    The classifier computes margins; here they become probabilities and decisions.
+    """
 
     _coding: LabelCoding
+    _by_label: Any  # turns rows into one array per label
+    _calibrated_margins: Any  # margins of rows, of the kind that was calibrated
+    calibration_: Calibration
     probability: bool
     decision_function: Any
-    predict_proba: Any
+
+    @needs_probability
+    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+        """Return the probability of each label, calibrated on held-out folds.
+
+        It grows with the `decision_function` of the label (with MVE, with that of AMM),
+        by a sigmoid fitted to examples that were left out of training. There is one
+        probability for each label, none for the label set. Needs ``probability=True``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The probability that a label is on, that is, has the higher of its values.
+            If some label has more than two values: a list with an array (n_samples,
+            n_values) per label. For 1-D `y`: (n_samples, n_classes).
+
+        Examples
+        --------
+        >>> from spanforest import RandomGraphEnsembleClassifier
+        >>> from spanforest.datasets import make_circle
+        >>> X, Y = make_circle(100, random_state=0)
+        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0, probability=True)
+        >>> clf.fit(X, Y).predict_proba(X).shape == Y.shape
+        True
+        """
+        P = self._probabilities(X)
+        if self._coding.is_vector:
+            return P[0]
+        if self._coding.n_values.max() > 2:
+            return P
+        return self._probability_on(P)
+
+    @needs_probability
+    def predict_for(
+        self, X: Any, measure: str = "hamming", threshold: Any = None
+    ) -> NDArray[Any]:
+        """Predict the label sets that are best on average for a measure.
+
+        The choice rests on the probabilities of the labels, not on the offset.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples, or their kernel values with the training examples.
+        measure : {"hamming", "f1"}, default="hamming"
+            ``"hamming"``: most labels right. ``"f1"``: highest F1 of the label set, if
+            labels are independent given the example; it predicts more labels, and needs
+            labels with two values.
+        threshold : float or list of float, optional
+            Predict the labels whose probability is larger than this number between 0
+            and 1, or than the number of the label, whatever the measure is. It needs
+            labels with two values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or (n_samples,)
+            Labels, of the form and type of `y`; a CSR array if `y` was sparse.
+
+        Examples
+        --------
+        >>> from spanforest import RandomGraphEnsembleClassifier
+        >>> from spanforest.datasets import make_circle
+        >>> X, Y = make_circle(100, random_state=0)
+        >>> clf = RandomGraphEnsembleClassifier(5, random_state=0, probability=True)
+        >>> clf.fit(X, Y).predict_for(X, "f1").shape == Y.shape
+        True
+        """
+        check_option("measure", measure, ("hamming", "f1"))
+        P = self._probabilities(X)
+        if measure == "hamming" and threshold is None:
+            return self._coding.to_output(hamming_decisions(P))
+        n_values = self._coding.n_values
+        if n_values.max() > 2:
+            j = int(n_values.argmax())
+            what = "F1 is" if threshold is None else "a threshold is"
+            raise ValueError(
+                f"{what} defined for labels with two values; label "
+                f"{j} has {n_values[j]}. Use measure='hamming'."
+            )
+        on = self._probability_on(P)
+        if threshold is None:
+            codes = expected_f1_decisions(on)
+        else:
+            codes = threshold_decisions(on, threshold)
+        return self._coding.to_output(np.minimum(codes, n_values - 1))
+
+    def _probability_on(self, P: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the probability of the higher value of labels with two values.
+
+        A label that had one value is on if that is 1, as in `decision_function`.
+        """
+        columns = [
+            of_label[:, 1] if len(is_on) == 2 else np.full(len(of_label), is_on[0])
+            for of_label, is_on in zip(P, self._coding.is_on, strict=True)
+        ]
+        return np.column_stack(columns).astype(np.float64)
+
+    def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:
+        """Return the probability of each value of each label."""
+        check_is_fitted(self)
+        if not hasattr(self, "calibration_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} was fitted with probability=False. Call "
+                "'fit' again."
+            )
+        return self._by_label(
+            X,
+            lambda rows: self.calibration_.probabilities(
+                self._calibrated_margins(rows)
+            ),
+        )
+
+    def _margins_to_decisions(
+        self, margins: list[NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Turn how well each value of each label does into a decision function."""
+        if self._coding.is_vector and self._coding.n_values[0] > 2:
+            return margins[0]
+        columns = []
+        for j, (is_on, margin) in enumerate(
+            zip(self._coding.is_on, margins, strict=True)
+        ):
+            if len(is_on) > 2:
+                raise ValueError(
+                    f"decision_function is defined for labels with two values; label "
+                    f"{j} has {len(is_on)}. Use predict."
+                )
+            if len(is_on) == 2:
+                columns.append(margin[:, 1] - margin[:, 0])
+            else:  # never or always seen: no score, only the sign that fits predict
+                columns.append(np.full(len(margin), 1.0 if is_on[0] else -1.0))
+        return columns[0] if self._coding.is_vector else np.column_stack(columns)
 
     def predict_ranking(self, X: Any, k: int = 5) -> Ranking:
         """Return the k most likely labels of every example, the most likely one first.

@@ -219,7 +219,7 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         raise ValueError("Complex data not supported: labels must be real or strings.")
     is_vector = array.ndim == 1
     if isinstance(Y, list | tuple) and array.dtype.kind in "US":
-        array = np.asarray(Y, dtype=object)  # keeps numbers beside strings numbers
+        array = np.asarray(Y, dtype=object)  # keeps numbers that stand among texts
         columns = [_column(column) for column in np.atleast_2d(array.T)]
     else:
         columns = list(np.atleast_2d(array.T))
@@ -341,12 +341,13 @@ def _check_missing(
 
 def _common_type(classes: list[NDArray[Any]]) -> np.dtype[Any]:
     """Return a type that holds the values of all labels; whole numbers stay whole."""
-    kinds = {"number" if c.dtype.kind in "biuf" else c.dtype.kind for c in classes}
+    letters = [values.dtype.kind for values in classes]
+    kinds = {"number" if kind in "biuf" else kind for kind in letters}
     if len(kinds) > 1:
         return np.dtype(object)
     common = np.result_type(*classes)
-    if common.kind == "f" and all(c.dtype.kind in "biu" for c in classes):
+    if common.kind == "f" and all(kind in "biu" for kind in letters):
         # NumPy's common type of int64 and uint64 is float64
-        fits = max(int(c.max()) for c in classes) <= np.iinfo(np.int64).max
+        fits = max(int(values.max()) for values in classes) <= np.iinfo(np.int64).max
         return np.dtype(np.int64 if fits else object)
     return common

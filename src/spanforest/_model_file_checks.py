@@ -55,8 +55,9 @@ _TRUSTED_NAMES = {
         "KFold GroupKFold StratifiedKFold RepeatedKFold ShuffleSplit "
         "StratifiedShuffleSplit LeaveOneOut"
     ),
-    "spanforest.graphs": (
-        "LabelGraph independent_labels random_pairing random_spanning_tree "
+    "spanforest.graphs._label_graph": "LabelGraph",
+    "spanforest.graphs._generators": (
+        "independent_labels random_pairing random_spanning_tree "
         "recursive_random_tree uniform_random_tree"
     ),
     "spanforest.kernels._functions": "tanimoto_kernel",
@@ -74,8 +75,10 @@ _TRUSTED_NAMES = {
     "scipy.sparse._csr": "csr_array csr_matrix",
     "sklearn.tree._tree": "Tree",
 }
-TRUSTED = {f"{home}.{n}" for home, ns in _TRUSTED_NAMES.items() for n in ns.split()}
-# Forests pass examples to their trees unchecked, so that checking the trees is no use.
+TRUSTED = {
+    f"{home}.{name}" for home, names in _TRUSTED_NAMES.items() for name in names.split()
+}
+# Forests pass examples to their trees unchecked, so checking the trees does not help.
 _FORESTS = {f"sklearn.ensemble._{name}" for name in ("forest", "gb", "iforest")}
 # Arrays of examples that compiled code of scikit-learn compares with new ones.
 _EXAMPLES = {"_fit_X", "cluster_centers_"}
@@ -187,7 +190,7 @@ def _check_classifier(model: GraphClassifier) -> None:
 
 
 def _check_search(search: RandomGraphEnsembleClassifierCV) -> None:
-    """Refuse results that have not one row per candidate, of which one was chosen."""
+    """Refuse results without a row per candidate, or without a chosen candidate."""
     if "cv_results_" not in vars(search):  # not fitted
         return
     results = vars(search)["cv_results_"]
@@ -226,7 +229,9 @@ def _check_support_vectors(model: Any) -> None:
         and (not is_precomputed or model.shape_fit_[0] == model.n_features_in_)
         and np.shape(model._dual_coef_) == (len(counts) - 1, len(support))
         and np.shape(model._intercept_) == (n_pairs,)
-        and all(np.shape(p) in ((0,), (n_pairs,)) for p in (model._probA, model._probB))
+        and all(
+            np.shape(one) in ((0,), (n_pairs,)) for one in (model._probA, model._probB)
+        )
     )
     if not is_sound:
         raise ValueError("one of its support vector machines is not sound")

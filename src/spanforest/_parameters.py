@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 __all__ = ["LARGEST", "check_count", "check_number", "check_option", "seed_sequence"]
 
-LARGEST = 1e100  # of C, weights and offsets: far beyond all use, and none overflows
+LARGEST = 1e100  # limit of C, weights and offsets; products of two do not overflow
 
 
 def check_number(

@@ -38,10 +38,10 @@ class SideBySide(NamedTuple):
 
     def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         ends = np.cumsum([block.shape[1] for block in self.blocks])
-        parts = np.split(weights, ends[:-1])
+        weights_of = np.split(weights, ends[:-1])
         scores = np.zeros((self.shape[0], weights.shape[1]))
-        for block, part in zip(self.blocks, parts, strict=True):
-            scores += block @ part
+        for block, own in zip(self.blocks, weights_of, strict=True):
+            scores += block @ own
         return scores
 
 
@@ -171,15 +171,16 @@ class SeveralInputs(_Composed):
         """Return the rows of all kernels, side by side."""
         return SideBySide(tuple(given.rows(X) for given in self.inputs))
 
-    def feature_parts(
+    def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return the parts of features, summed over the kernels; None if one has none.
+        """Return what features contribute, summed over the kernels; or None.
 
-        Each kernel has the weights of its members.
+        Each kernel has the weights of its members. None: some kernel compares whole
+        examples.
         """
         ends = np.cumsum([block.shape[1] for block in self.rows(X).blocks])
-        return _summed_parts(self.inputs, X, np.split(weights, ends[:-1]))
+        return _summed_contributions(self.inputs, X, np.split(weights, ends[:-1]))
 
     def of_member(self, t: int) -> Input:
         """Return the input of member t of an ensemble."""
@@ -190,23 +191,23 @@ class SumBasis(NamedTuple):
     """A sum of kernels of which some are fitted again in every fold."""
 
     total: KernelMatrix
-    parts: tuple[Any, ...]
-    factors: tuple[float, ...]  # of the parts in the sum
+    terms: tuple[Any, ...]
+    factors: tuple[float, ...]  # of the terms in the sum
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
         return self.total.form(coordinates, fit_intercept)
 
     def fold(self, train: Indices, test: Indices) -> tuple[Basis, Any]:
-        """Fit the parts to the rows `train` alone, and add them up."""
-        folds = [part.fold(train, test) for part in self.parts]
+        """Fit the terms to the rows `train` alone, and add them up."""
+        folds = [term.fold(train, test) for term in self.terms]
         bases, rows = zip(*folds, strict=True)
         return sum_of(bases, self.factors), weighted_sum(rows, self.factors)
 
     def in_single_precision(self) -> SumBasis:
         """Return the basis with matrices in float32, also in folds."""
-        parts = tuple(part.in_single_precision() for part in self.parts)
-        return SumBasis(self.total.in_single_precision(), parts, self.factors)
+        terms = tuple(term.in_single_precision() for term in self.terms)
+        return SumBasis(self.total.in_single_precision(), terms, self.factors)
 
     def prepared(self, tol: float) -> KernelMatrix:
         """Return what training needs. It has no folds: the labels are not in it."""
@@ -223,7 +224,7 @@ class SumInput(_Composed):
         self.spec = spec  # of a SumKernel
 
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Basis:
-        """Fit every part, make the parts comparable, and add them up.
+        """Fit every term, make the terms comparable, and add them up.
 
         As with a single kernel, what was learned without labels is kept in folds.
         """
@@ -243,55 +244,56 @@ class SumInput(_Composed):
         """Return the values of the sum between new and training examples."""
         return weighted_sum((given.rows(X) for given in self.inputs), self.factors)
 
-    def feature_parts(
+    def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return the parts of features, summed over the kernels; None if one has none.
+        """Return what features contribute, summed over the kernels; or None.
 
-        All kernels have the same weights, but for their factors.
+        All kernels have the same weights, but for their factors. None: some kernel
+        compares whole examples.
         """
         weights_of = [factor * weights for factor in self.factors]
-        return _summed_parts(self.inputs, X, weights_of)
+        return _summed_contributions(self.inputs, X, weights_of)
 
 
-def _summed_parts(
+def _summed_contributions(
     inputs: Sequence[Input], X: Any, weights: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64] | None:
     total: Any = 0.0
     for given, own in zip(inputs, weights, strict=True):
-        parts = given.feature_parts(X, own)
-        if parts is None:
+        contributions = given.feature_contributions(X, own)
+        if contributions is None:
             return None
-        total = total + parts
+        total = total + contributions
     return total
 
 
 def _mean_size(K: NDArray[np.floating], sample_weight: Any) -> float:
-    """Return the mean of k(x, x); 1 if it is as good as zero, as for zero vectors."""
+    """Return the mean of k(x, x); 1 if it is almost zero, as for zero vectors."""
     size = float(np.average(K.diagonal(), weights=sample_weight))
     return size if size >= np.finfo(K.dtype).tiny else 1.0
 
 
 def sum_of(bases: Sequence[Any], factors: Sequence[float]) -> Basis:
-    """Return the basis of a sum; it is a matrix unless some part must be fitted again.
+    """Return the basis of a sum; it is a matrix unless some term must be fitted again.
 
-    Parts that never change are added up once and for all.
+    Terms that never change are added up once and for all.
     """
-    parts: list[Any] = []
+    terms: list[Any] = []
     constant: list[Any] = []
     for basis, factor in zip(bases, factors, strict=True):
         is_fitted = isinstance(basis, ForestBasis)
-        (parts if is_fitted else constant).append((basis, factor))
+        (terms if is_fitted else constant).append((basis, factor))
     if constant:
-        parts.append((KernelMatrix(_total(constant)), 1.0))
-    if len(parts) == 1 and constant:
-        return parts[0][0]
-    bases, factors = zip(*parts, strict=True)
-    return SumBasis(KernelMatrix(_total(parts)), bases, factors)
+        terms.append((KernelMatrix(_total(constant)), 1.0))
+    if len(terms) == 1 and constant:
+        return terms[0][0]
+    bases, factors = zip(*terms, strict=True)
+    return SumBasis(KernelMatrix(_total(terms)), bases, factors)
 
 
-def _total(parts: Sequence[tuple[Any, float]]) -> NDArray[np.floating]:
-    bases, factors = zip(*parts, strict=True)
+def _total(terms: Sequence[tuple[Any, float]]) -> NDArray[np.floating]:
+    bases, factors = zip(*terms, strict=True)
     return weighted_sum((basis.matrix() for basis in bases), factors)
 
 

@@ -56,20 +56,20 @@ def independent_start(
     array([[0.5 , 0.5 , 0.75]])
     """
     coordinates = Coordinates.of(factors)
-    p, q = _ends_of_pairs(coordinates.layout)
+    first_end, second_end = _ends_of_pairs(coordinates.layout)
     labels = np.repeat(np.arange(factors.n_labels), factors.n_values - 1)
-    values = np.concatenate([np.arange(1, n) for n in factors.n_values])
+    values = np.concatenate([np.arange(1, size) for size in factors.n_values])
     n_sums = len(labels)
     start = np.empty((len(Y), coordinates.n))
     start[:, :n_sums] = sums
     for first in range(0, len(Y), CHUNK_SIZE):
         chunk = slice(first, first + CHUNK_SIZE)
-        is_true, a = Y[chunk][:, labels] == values, sums[chunk]
+        is_true, own = Y[chunk][:, labels] == values, sums[chunk]
         pairs = start[chunk, n_sums:]
-        of_p, of_q = a.take(p, axis=1), a.take(q, axis=1)
-        np.multiply(is_true.take(p, axis=1), of_q, out=pairs)
-        pairs += is_true.take(q, axis=1) * of_p
-        pairs -= of_p * (of_q / box[chunk, None])
+        at_first, at_second = own.take(first_end, axis=1), own.take(second_end, axis=1)
+        np.multiply(is_true.take(first_end, axis=1), at_second, out=pairs)
+        pairs += is_true.take(second_end, axis=1) * at_first
+        pairs -= at_first * (at_second / box[chunk, None])
     return start
 
 

@@ -29,7 +29,7 @@ def warm_up() -> float:
 
     Routines are compiled when they are first called with a kind of input, and are read
     from a cache in later processes. Call this once on a new machine, or when an image
-    is built, so that nobody waits in their first fit.
+    is built, so that no user waits in a first fit.
 
     Returns
     -------

@@ -89,8 +89,8 @@ def _read_sample_weight(sample_weight: Any, n_samples: int) -> Weights | None:
         i = int(wrong[0])
         raise ValueError(
             "sample_weight must hold finite numbers of at least 0; the weight of "
-            f"example {i} is {weight[i]:g}. Give weight 0 to an example that is to be "
-            "left out."
+            f"example {i} is {weight[i]:g}. Give an example weight 0 to leave it "
+            "out."
         )
     if not weight.any():
         raise ValueError(
@@ -152,7 +152,7 @@ def _read_class_weight(
 
 
 def _possible_values(values: NDArray[Any]) -> set[Any]:
-    """Return the values of a label; 0 and 1 go together even if only one is seen."""
+    """Return the values of a label; both 0 and 1 even if only one of them is seen."""
     seen = set(values.tolist())
     return seen | {0, 1} if seen <= {0, 1} else seen
 

@@ -290,10 +290,11 @@ def _prove(
     proof: _Proof,
     budget: _Budget,
 ) -> _Proof:
-    """Search for one example; fill `best`, and start from a proof for its labellings.
+    """Search for one example and fill `best`; return the new bound and its slack.
 
-    A list that got better may show that nobody pays large penalties. Then the search
-    starts anew without their rounding errors.
+    `proof` is what is known before the search. A list that got better may show that no
+    good labelling pays large penalties. Then the search starts anew without their
+    rounding errors.
     """
     bound, slack = proof
     while True:

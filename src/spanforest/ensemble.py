@@ -276,7 +276,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     def _learn(
         self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
     ) -> list[Model]:
-        """Train all members but the first, which are there, and calibrate if asked."""
+        """Train the members after the `kept` ones, store all, calibrate if asked."""
         say_constants(self._coding.constants, verbose=bool(self.verbose))
         prepared = data.prepared(plan.settings.tol)
         models = self._train(prepared, plan, len(kept))
@@ -350,9 +350,9 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.cell_intercept_ = average_scores(self._factors, factors, intercepts)[0]
 
     def _averaged_weights(self) -> NDArray[np.float64]:
-        """Return the members' average weights, those of each kernel below the last.
+        """Return the members' average weights, the kernels' blocks one below the other.
 
-        A member has zeros where others have the weights of their kernels.
+        A member counts as zero in the blocks of kernels that are not its own.
         """
         members, n_kernels = self._member_factors, self._input.n_kernels
         weights = [member._weights for member in self.estimators_]

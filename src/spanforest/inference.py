@@ -169,7 +169,7 @@ def _pass_messages(
 def reachable_scores(
     factors: FactorGraph, scores: ArrayLike, reached: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return the scores, with large penalties made smaller where nobody pays them.
+    """Return the scores, with penalties that no good labelling pays made smaller.
 
     With m_f the largest cell of factor f, a labelling that picks a cell s of factor f
     scores at most sum_f m_f - (m_f - s). Where that is below `reached`, the score of

@@ -328,7 +328,7 @@ def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
 def _as_matrix(Y: Any, name: str) -> np.ndarray:
     matrix = Y.toarray() if issparse(Y) else np.asarray(Y)
     if isinstance(Y, list) and matrix.dtype.kind in "US":
-        matrix = np.asarray(Y, dtype=object)  # keeps numbers beside strings numbers
+        matrix = np.asarray(Y, dtype=object)  # keeps numbers that stand among texts
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2:

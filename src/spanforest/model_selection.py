@@ -206,7 +206,7 @@ def train_test_split_labels(
     test_size: float = 0.25,
     random_state: Any = None,
 ) -> list[Any]:
-    """Split data into two parts in which every label is on about equally often.
+    """Split data into two subsets in which every label is on about equally often.
 
     It is `sklearn.model_selection.train_test_split` with the iterative stratification
     of `IterativeLabelKFold`.
@@ -220,14 +220,14 @@ def train_test_split_labels(
     *arrays : array-like
         Other data with a row per example, such as weights.
     test_size : float or int, default=0.25
-        The share of examples in the test part, rounded up; or their number.
+        The share of examples in the test subset, rounded up; or their number.
     random_state : int, RandomState instance or None, default=None
-        Draws the parts. Pass an int for the same parts at every call.
+        Draws the subsets. Pass an int for the same subsets at every call.
 
     Returns
     -------
     list
-        ``[X_train, X_test, Y_train, Y_test, ...]``: two parts of each array, in the
+        ``[X_train, X_test, Y_train, Y_test, ...]``: two subsets of each array, in the
         order of the rows.
 
     Examples
@@ -235,8 +235,8 @@ def train_test_split_labels(
     >>> import numpy as np
     >>> from spanforest.model_selection import train_test_split_labels
     >>> X, Y = np.arange(8)[:, None], np.array([[1, 0], [0, 1]] * 4)
-    >>> parts = train_test_split_labels(X, Y, test_size=0.5, random_state=0)
-    >>> X_train, X_test, Y_train, Y_test = parts
+    >>> subsets = train_test_split_labels(X, Y, test_size=0.5, random_state=0)
+    >>> X_train, X_test, Y_train, Y_test = subsets
     >>> Y_test.sum(axis=0)
     array([2, 2])
     """
@@ -246,8 +246,8 @@ def train_test_split_labels(
     n_test = _n_test(test_size, n_samples)
     rng = check_random_state(random_state)
     room = np.array([n_samples - n_test, n_test])
-    part = deal_out(columns, room, room / n_samples, rng)
-    rows = [np.flatnonzero(part == name) for name in (0, 1)]
+    subset = deal_out(columns, room, room / n_samples, rng)
+    rows = [np.flatnonzero(subset == name) for name in (0, 1)]
     return [_safe_indexing(array, own) for array in data for own in rows]
 
 
@@ -262,7 +262,7 @@ def _n_test(test_size: Any, n_samples: int) -> int:
     n_test = int(test_size) if is_count else ceil(test_size * n_samples)
     if not 0 < n_test < n_samples:
         raise ValueError(
-            f"test_size={test_size} leaves no example for one of the two parts of "
+            f"test_size={test_size} leaves no example for one of the two subsets of "
             f"{n_samples}. Pass another size."
         )
     return n_test
@@ -274,44 +274,44 @@ def deal_out(
     shares: NDArray[np.float64],
     rng: np.random.RandomState | None,
 ) -> NDArray[np.intp]:
-    """Deal examples out to parts of given sizes by iterative stratification.
+    """Deal examples out to subsets of given sizes by iterative stratification.
 
     Parameters
     ----------
     columns : CSR array of shape (n_samples, n_columns)
         What should be spread evenly: ones where an example has it.
-    room : ndarray of shape (n_parts,)
-        The size of each part.
-    shares : ndarray of shape (n_parts,)
-        The share of each column that each part should get; they sum to 1.
+    room : ndarray of shape (n_subsets,)
+        The size of each subset.
+    shares : ndarray of shape (n_subsets,)
+        The share of each column that each subset should get; they sum to 1.
     rng : RandomState or None
-        Breaks ties; without it the first example and the first part come first.
+        Breaks ties; without it the first example and the first subset come first.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        The part of every example.
+        The subset of every example.
     """
     n_samples, room = columns.shape[0], room.copy()
     by_column = columns.tocsc()
-    left = np.diff(by_column.indptr)  # examples of each column that have no part yet
+    left = np.diff(by_column.indptr)  # examples of each column that have no subset yet
     wanted = np.outer(shares, left)
-    part = np.full(n_samples, -1, dtype=np.intp)
+    subset = np.full(n_samples, -1, dtype=np.intp)
     while left.any():
         rarest = int(np.where(left > 0, left, n_samples + 1).argmin())
         rows = by_column.indices[
             by_column.indptr[rarest] : by_column.indptr[rarest + 1]
         ]
-        rows = rows[part[rows] < 0]
+        rows = rows[subset[rows] < 0]
         for i in rows if rng is None else rng.permutation(rows):
-            part[i] = chosen = _neediest(wanted[:, rarest], room, rng)
+            subset[i] = chosen = _neediest(wanted[:, rarest], room, rng)
             own = columns.indices[columns.indptr[i] : columns.indptr[i + 1]]
             left[own] -= 1
             wanted[chosen, own] -= 1
             room[chosen] -= 1
     without = np.repeat(np.arange(len(room)), room)  # for examples of no column
-    part[part < 0] = without if rng is None else rng.permutation(without)
-    return part
+    subset[subset < 0] = without if rng is None else rng.permutation(without)
+    return subset
 
 
 def _neediest(
@@ -319,10 +319,11 @@ def _neediest(
     room: NDArray[np.int_],
     rng: np.random.RandomState | None,
 ) -> int:
-    """Return the part that needs most, then the one with most room, then by chance."""
+    """Return the subset that needs most, then that with most room, then by chance."""
     best = np.flatnonzero(room > 0)
     for need in (wanted, room):
-        best = best[need[best] >= need[best].max() - 1e-9]  # rounding makes no order
+        # numbers that differ by rounding errors are equal
+        best = best[need[best] >= need[best].max() - 1e-9]
     return int(best[0] if rng is None else rng.choice(best))
 
 

@@ -370,7 +370,7 @@ def _requested_types(path: Path, payload: bytes) -> list[str]:
     """Return the names that skops does not trust but this library does."""
     try:
         requested = set(_import_skops().get_untrusted_types(data=payload))
-    except Exception as error:  # skops did not write this, so that any error may come
+    except Exception as error:  # skops did not write this, so any error is possible
         raise _damaged(path, f"its model cannot be read ({_short(error)})") from error
     if foreign := requested - TRUSTED:
         names = _short(", ".join(sorted(foreign)))
@@ -450,4 +450,4 @@ def _damaged(path: Path, what: str) -> ModelFileError:
 
 def _short(text: object) -> str:
     """Return a text cut and made printable, because it may come from a hostile file."""
-    return "".join(c if c.isprintable() else " " for c in str(text)[:300])
+    return "".join(one if one.isprintable() else " " for one in str(text)[:300])

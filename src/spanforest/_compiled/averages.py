@@ -30,4 +30,4 @@ def _advance(all_values, all_once, all_past, settings):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

@@ -8,6 +8,7 @@ from spanforest._compiled.decorators import compiled, inlined, place
 TIE = 2.0**-50
 TRAINING_TIE = 1e-12
 NEGLIGIBLE = 1e-14  # relative; smaller numbers are rounding errors
+EMPTY = 1e-12  # the same for masses, whose rounding errors add up over epochs
 FORBIDDEN = -1e300  # score of a cell that must not be picked; sums of it stay finite
 
 
@@ -51,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

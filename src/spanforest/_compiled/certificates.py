@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

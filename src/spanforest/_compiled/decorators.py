@@ -157,4 +157,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     call_pointer = call_function
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

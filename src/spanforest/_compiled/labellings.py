@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import (
+    EMPTY,
     NEGLIGIBLE,
     TRAINING_TIE,
     exceeds,
@@ -23,10 +24,10 @@ from spanforest._compiled.decorators import (
 )
 from spanforest._compiled.enumeration import exhaustive_max
 from spanforest._compiled.messages import Messages, pass_messages
+from spanforest._compiled.records import GAINING, SCORES, SHIFT
 
 SWEEPS = 4  # of message passing, for each visit
 MOST_STEPS = 10  # of a visit: they are cheap beside the sweeps
-EMPTY = 1e-12  # relative; a smaller mass of the true labelling is a rounding error
 
 
 class Mixtures(NamedTuple):
@@ -80,7 +81,7 @@ def searcher(g, visit, mixtures):
 
 @merged
 def _search(problem, mixtures, search):
-    """Write a labelling of high score into `visit.labels[0]`; return its score."""
+    """Write a labelling of high score into the row GAINING; return its score."""
     cells, labels = problem.visit.cells[:1], problem.visit.labels[:1]
     messages, results = mixtures.messages, (mixtures.score, mixtures.sums)
     arguments = cells, problem.graph, SWEEPS, mixtures.meet, messages, labels, results
@@ -107,7 +108,7 @@ def _load_list(i, top, scores, problem, mixtures):
     mass[start] = rest if rest > EMPTY * box else 0.0
     if exceeds(top, best, TRAINING_TIE):
         for j in range(labels.shape[1]):
-            labels[start + n, j] = problem.visit.labels[0, j]
+            labels[start + n, j] = problem.visit.labels[GAINING, j]
         mass[start + n], score[n] = 0.0, top
         n += 1
     return n
@@ -140,7 +141,7 @@ def _find_moves(i, losing, gaining, factors, targets, moves):
 @merged
 def _move_mass(n_moves, length, norm, visit, factors, lists):
     """Move mass between two labellings; update cells and the scores of the list."""
-    scores, shift, moves = visit.cells[0], visit.cells[2], visit.move
+    scores, shift, moves = visit.cells[SCORES], visit.cells[SHIFT], visit.move
     labels, score = lists
     for m in range(n_moves):
         move = moves[m]
@@ -183,8 +184,8 @@ def listed_steps(i, norm, problem, mixtures, search):
     Scores and the shift of the marginals are updated.
     """
     visit, g = problem.visit, problem.graph
-    scores = visit.cells[0]
-    visit.cells[2, :] = 0.0
+    scores = visit.cells[SCORES]
+    visit.cells[SHIFT, :] = 0.0
     top = _search(problem, mixtures, search)
     n, start = _load_list(i, top, scores, problem, mixtures), mixtures.start[i]
     mass, score = mixtures.mass[start : start + n], mixtures.score
@@ -217,4 +218,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

@@ -156,8 +156,8 @@ def _sparse_pass(order, block, rows, problem, state, call):
                 n_changed += 1
         for s in range(indptr[i], indptr[i + 1]):
             value, row = data[s], weights[indices[s]]
-            for k in range(n_changed):
-                row[changed[k]] += value * change[k]
+            for d in range(n_changed):
+                row[changed[d]] += value * change[d]
 
 
 def hinge_rows(rows, scores, problem, state):
@@ -169,6 +169,7 @@ def hinge_rows(rows, scores, problem, state):
     feature. These are visits without steps.
     """
     block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
+    block.gram[:] = 0.0  # visits read it, although it does not matter here
     problem = problem._replace(max_steps=LOOK)
     call = visitor(rows, block, problem, state, None)
     for start in range(0, len(rows), LOOK_SIZE):
@@ -195,4 +196,4 @@ def _look(rows, block, problem, state, call):
     call_pointer(visit, (rows, block, problem, state, lists))
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

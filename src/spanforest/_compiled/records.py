@@ -68,6 +68,16 @@ class ProblemArrays(NamedTuple):
     max_steps: int  # or LOOK or ADD_UP, see `visits`
 
 
+# Rows of `visits.Visit.cells`. One array compiles faster than four.
+SCORES = 0  # F_i, and then loss + F_i
+MARGINALS = 1
+SHIFT = 2  # what the marginals gained
+MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
+
+# Rows of `visits.Visit.labels`.
+GAINING = 0
+LOSING = 1
+
 NOTHING = np.zeros(0)
 
 
@@ -171,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanforest._compiled.cells import (
+    EMPTY,
     FORBIDDEN,
     NEGLIGIBLE,
     TRAINING_TIE,
@@ -19,9 +20,16 @@ from spanforest._compiled.coordinates import contract, expand_rows
 from spanforest._compiled.decorators import internal, merged, through_pointer
 from spanforest._compiled.forests import Walk, walk_back, walk_buffers, walk_up
 from spanforest._compiled.labellings import listed_steps, searcher
+from spanforest._compiled.records import (
+    GAINING,
+    LOSING,
+    MARGINALS,
+    MASKED,
+    SCORES,
+    SHIFT,
+)
 
 ENOUGH = 0.3  # a visit ends when a step promises at most this share of the first rise
-EMPTY = 1e-12  # as NEGLIGIBLE, for cells, whose rounding errors add up over epochs
 
 
 # A connected region of a forest in which two labellings differ has the number of its
@@ -44,27 +52,17 @@ MOVE_FIELDS = np.dtype(
     ]
 )
 
-# Rows of `Visit.cells`. One array compiles faster than four.
-SCORES = 0  # F_i, and then loss + F_i
-MARGINALS = 1
-SHIFT = 2  # what the marginals gained
-MASKED = 3  # minus the scores where there is mass, FORBIDDEN elsewhere
-
 # Values of `ProblemArrays.max_steps` that make no steps.
 LOOK = 0  # margin violations only
 ADD_UP = -1  # the loss term of the dual only: it becomes block.gram[0, 0]
-
-# Rows of `Visit.labels`.
-GAINING = 0
-LOSING = 1
 
 
 class Visit(NamedTuple):
     """The buffers of a visit."""
 
-    cells: np.ndarray  # (4, n_cells), see above
+    cells: np.ndarray  # (4, n_cells), rows SCORES, MARGINALS, SHIFT and MASKED
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
-    labels: np.ndarray  # (2, n_labels) the labellings that gain and lose mass
+    labels: np.ndarray  # (2, n_labels) the labellings GAINING and LOSING mass
     region: np.ndarray  # (n_labels,) records
     move: np.ndarray  # (n_factors,) records
     walk: Walk
@@ -455,4 +453,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: 3bf66b8d89bbb308
+# stamp: ce0b1d5d6c73900f

@@ -10,7 +10,7 @@ from spanforest.plots import LabelGraphDisplay
 WIDTH = 360  # a unit is a pixel on a phone
 LARGE, SMALL = 12, 11.2  # sizes of letters; smaller ones are hard to read
 
-# beside colours, for readers who do not see them
+# for readers who cannot tell the colours apart
 _DASHES = {"repel": (0, (2.5, 1)), "depend": (0, (1, 1))}
 
 

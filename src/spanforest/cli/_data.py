@@ -237,6 +237,7 @@ def _find(request: Request) -> Request:
     from spanforest.datasets import list_datasets
 
     path = request.path
+    name = request.data.lower().replace("-", "_")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; DATA must be a file.")
     if path.exists():
@@ -249,7 +250,7 @@ def _find(request: Request) -> Request:
                 f"{format}. Write it to a file first.",
                 "--format",
             )
-    elif request.data.lower().replace("-", "_") in [d.name for d in list_datasets()]:
+    elif any(dataset.name == name for dataset in list_datasets()):
         request = request._replace(format=None)
     else:
         raise FileNotFoundError(
@@ -337,7 +338,7 @@ def _read_columns(
         labels = [name for name in model.label_names if name in names] or None
     if labels is None and not with_labels and (known or len(names) == model.n_features):
         labels = []
-    text = {a.name for a in attributes if a.kind in ("string", "date")}
+    text = {one.name for one in attributes if one.kind in ("string", "date")}
     return load_arff(path, labels, drop=sorted(text - set(known)), **options)
 
 

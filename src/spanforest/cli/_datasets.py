@@ -57,7 +57,8 @@ def _show(dataset: "Dataset", as_json: bool) -> None:
     counts = dataset.is_on.sum(axis=0).tolist()
     if as_json:
         labels = [
-            {"name": n, "n_positive": c} for n, c in zip(names, counts, strict=True)
+            {"name": name, "n_positive": n_positive}
+            for name, n_positive in zip(names, counts, strict=True)
         ]
         facts = {key: getattr(dataset, key) for key in ("name", *sizes, "note")}
         print_json({**facts, "labels": labels})

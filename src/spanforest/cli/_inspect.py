@@ -62,8 +62,8 @@ def inspect(
     print_table(("", ""), _rows(facts), str(model))
     if tuning := facts["tuning"]:
         echo()
-        n = count(tuning["n_candidates"], "candidate")
-        title = f"{n}, compared by {tuning['measure']}: the best with each kernel"
+        number = count(tuning["n_candidates"], "candidate")
+        title = f"{number}, compared by {tuning['measure']}: the best with each kernel"
         print_table(HEADER, candidate_rows(tuning), f"{title}, the chosen one first")
     if facts["couplings"]:
         echo()
@@ -114,15 +114,16 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     gap, passes = facts["relative_gap"], facts["n_passes"]
-    versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items())
-    shown = {k: v for k, v in facts["parameters"].items() if k != "verbose"}
+    versions = ", ".join(f"{name} {own}" for name, own in facts["versions"].items())
+    shown = {**facts["parameters"]}
+    shown.pop("verbose", None)
     n_edges = count(facts["n_edges"], "edge")
     chosen = [("chosen", facts["tuning"]["chosen"])] if facts["tuning"] else []
     return [
         ("model", " > ".join(facts["steps"] or [facts["model"]])),
         *chosen,
         ("saved with", versions),
-        ("parameters", ", ".join(f"{k}={v}" for k, v in shown.items())),
+        ("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())),
         ("kernel", facts["kernel"]),
         ("features", str(facts["n_features"])),
         ("labels", f"{facts['n_labels']}: {_label_list(facts['labels'])}"),

@@ -195,7 +195,7 @@ class TrainedModel:
         known = self.categories[name]
         if list(texts) == list(known):
             return X
-        codes = np.array([known.index(t) if t in known else -1 for t in texts])
+        codes = np.array([known.index(text) if text in known else -1 for text in texts])
         new = [text for text in texts if text not in known]
         if new and j not in self._nominal:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Messages about bad usage, in the same words whatever version of Typer speaks."""
+"""Messages about bad usage, in the same words for every version of Typer."""
 
 import re
 from typing import Any
@@ -44,8 +44,8 @@ def _given(option: str, args: list[str]) -> str | None:
     """Return the value of an option, which the error names as in 'o' / '--output'."""
     names = re.findall(r"--?[\w-]+", option)
     given = None
-    for k, arg in enumerate(args):
+    for place, arg in enumerate(args):
         name, has_value, value = arg.partition("=")
         if name in names:
-            given = value if has_value else "".join(args[k + 1 : k + 2])
+            given = value if has_value else "".join(args[place + 1 : place + 2])
     return given

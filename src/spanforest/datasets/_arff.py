@@ -128,7 +128,7 @@ def load_arff(
         feature_names=tuple(names[j] for j in features),
         label_names=tuple(names[j] for j in chosen),
         nominal_features=np.array(n_values) > 2,
-        categories={n: values for n, values in texts.items() if _are_texts(values)},
+        categories={name: own for name, own in texts.items() if _are_texts(own)},
     )
 
 

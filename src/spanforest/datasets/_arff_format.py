@@ -334,7 +334,7 @@ class _Reader:
             twice = Counter(names).most_common(1)[0][0]
             raise self.error(f"{quoted(twice)} is declared more than once.")
         self.in_data = True
-        self.has_text = any(a.kind in ("string", "date") for a in self.attributes)
+        self.has_text = any(one.kind in ("string", "date") for one in self.attributes)
         for attribute in self.attributes:
             codes: dict[str | None, float] = {None: math.nan}
             codes.update((value, i) for i, value in enumerate(attribute.values))

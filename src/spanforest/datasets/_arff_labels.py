@@ -131,8 +131,8 @@ def _read_xml(path: str) -> list[str]:
             f"{path}, line 1: expected a Mulan XML file in an encoding that Python "
             "knows. Save it in UTF-8."
         ) from error
-    elements = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
-    names = [name for e in elements if (name := e.get("name")) is not None]
+    elements = [one for one in root.iter() if one.tag.rpartition("}")[2] == "label"]
+    names = [name for one in elements if (name := one.get("name")) is not None]
     if not names or len(names) < len(elements):
         raise ValueError(
             f'{path}: expected elements <label name="..."/>; found {len(elements)} '

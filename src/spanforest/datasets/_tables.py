@@ -65,7 +65,7 @@ def make_dataset(table: Table, choice: Choice) -> Dataset:
         features = [name for name in kept.names if name not in are_labels]
     columns.check(features, "features")
     X, categories = _feature_matrix(table, list(features))
-    if choice.features is None:  # nobody has asked for these columns by name
+    if choice.features is None:  # the user did not name these columns
         _point_out_dates(table, categories)
         _point_out_identifiers(table, categories)
         _point_out_row_numbers(table, features, X)

@@ -92,8 +92,8 @@ def edge_couplings(model: Any, X: Any, Y: Any = None) -> Couplings:
     edges = factors.graph.edges
     tables = np.split(_mean_scores(fitted, X), factors.arrays.factor["offset"][1:])
     shares = [
-        np.bincount(column[column >= 0], minlength=n) / (column >= 0).sum()
-        for column, n in zip(codes.T, factors.n_values, strict=True)
+        np.bincount(column[column >= 0], minlength=n_values) / (column >= 0).sum()
+        for column, n_values in zip(codes.T, factors.n_values, strict=True)
     ]
     strength = [
         _coupling(table, shares[u], shares[v])

@@ -25,11 +25,11 @@ class Contribution(NamedTuple):
 
 
 class FeatureContribution(NamedTuple):
-    """The part of one feature in a label's margin."""
+    """What one feature contributes to a label's margin."""
 
     feature: str
     value: Any  # of the feature in the example
-    difference: float  # its part in the score with the value minus the alternative
+    difference: float  # to the score with the value minus with the alternative
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,9 @@ class LabelExplanation:
     alternative: Any  # the other value of highest score; None if there is none
     margin: float  # total score with the value minus with the alternative
     contributions: tuple[Contribution, ...]  # sum to the margin; largest first
-    features: tuple[FeatureContribution, ...] | None = (
-        None  # largest first; None: no parts
-    )
-    constant: float = 0.0  # what no feature has a part in; with them, the margin
+    # largest first; None if the kernel compares whole examples
+    features: tuple[FeatureContribution, ...] | None = None
+    constant: float = 0.0  # the rest of the margin, which no feature contributes
 
     @property
     def support(self) -> tuple[Contribution, ...]:
@@ -64,8 +63,8 @@ class LabelExplanation:
         n_edges : int, default=3
             How many edges to name on either side; the others appear as one sum.
         n_features : int, default=3
-            How many features to name on either side, where features have parts of their
-            own; the others appear as one sum. With 0 features are left out.
+            How many features to name on either side, unless the kernel compares whole
+            examples; the others appear as one sum. With 0 features are left out.
 
         Returns
         -------
@@ -97,7 +96,8 @@ def _shown(
     rows = [(one.difference, _cause(one)) for one in shown]
     n_hidden = len(contributions) - len(shown)
     if n_hidden:
-        rest = sum(one.difference for one in contributions) - sum(r for r, _ in rows)
+        total = sum(one.difference for one in contributions)
+        rest = total - sum(one.difference for one in shown)
         rows.append((rest, f"{n_hidden} more"))
     return rows
 
@@ -206,11 +206,11 @@ def explain(
 
     Notes
     -----
-    With a linear kernel the part of a feature is its distance from its centre times its
+    With a linear kernel a feature contributes its distance from its centre times its
     weight. The centre is the one of `scaling`, or 0. With a forest kernel, a split on
     the way of the example through a tree changes the mean margin of the training
-    examples that get as far; the change is the part of the feature that is split. What
-    is left is the constant. Other kernels compare whole examples.
+    examples that get as far; the feature that is split contributes the change. The
+    rest is the constant. Other kernels compare whole examples.
 
     Examples
     --------
@@ -239,14 +239,15 @@ def explain(
         _explain_label(factors, scores[0], best.labels[0], j, names, fitted.coding)
         for j in range(factors.n_labels)
     )
-    parts = fitted.feature_parts(X, _changes(fitted, best.labels[0], labels))
-    if parts is not None:
+    changes = _changes(fitted, best.labels[0], labels)
+    contributions = fitted.feature_contributions(X, changes)
+    if contributions is not None:
         features = list(
             zip(fitted.feature_names(feature_names), _values(X), strict=True)
         )
         labels = tuple(
             _with_features(label, features, own)
-            for label, own in zip(labels, parts.T, strict=True)
+            for label, own in zip(labels, contributions.T, strict=True)
         )
     return Explanation(labels, float(best.score[0]), bool(best.proven[0]))
 
@@ -322,16 +323,18 @@ def _changes(
 def _with_features(
     label: LabelExplanation,
     features: list[tuple[str, Any]],
-    parts: NDArray[np.float64],
+    contributions: NDArray[np.float64],
 ) -> LabelExplanation:
     if label.alternative is None:
         return label
     own = tuple(
-        FeatureContribution(features[k][0], features[k][1], float(parts[k]))
-        for k in np.argsort(-parts, kind="stable")
-        if parts[k] != 0.0
+        FeatureContribution(features[j][0], features[j][1], float(contributions[j]))
+        for j in np.argsort(-contributions, kind="stable")
+        if contributions[j] != 0.0
     )
-    return replace(label, features=own, constant=label.margin - float(parts.sum()))
+    return replace(
+        label, features=own, constant=label.margin - float(contributions.sum())
+    )
 
 
 def _values(X: Any) -> list[Any]:

@@ -99,7 +99,7 @@ def feature_importance(
         predicted = fitted.codes(estimator.predict(X))
         right = (predicted == codes) | ~observed
         columns = zip(codes.T, predicted.T, observed.T, strict=True)
-        each = [measure(true[known], found[known]) for true, found, known in columns]
+        each = [measure(true[known], own[known]) for true, own, known in columns]
         named = {f"label {j}": float(score) for j, score in enumerate(each)}
         return {"label sets": float(right.all(axis=1).mean()), **named}
 
@@ -109,7 +109,7 @@ def feature_importance(
     )
     names = getattr(X, "columns", None)
     if names is None:
-        names = [f"x{k}" for k in range(np.shape(X)[1])]
+        names = [f"x{j}" for j in range(np.shape(X)[1])]
     return FeatureImportance(
         falls[0].importances_mean,
         np.array([fall.importances_mean for fall in falls[1:]]),

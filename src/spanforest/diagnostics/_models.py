@@ -68,25 +68,27 @@ class FittedModel:
         """Return the score of every cell of the factors, a row per row of `rows`."""
         return self.classifier._scores(rows)
 
-    def feature_parts(self, X: Any, cells: Any) -> NDArray[np.float64] | None:
-        """Return the parts of features in sums of cells' scores of a single example.
+    def feature_contributions(self, X: Any, cells: Any) -> NDArray[np.float64] | None:
+        """Return what features contribute to sums of cells' scores of one example.
 
         `cells` is a sparse array of shape (n_cells, n_sums). The result has shape
-        (n_features, n_sums); it is None if features have no parts of their own.
+        (n_features, n_sums); it is None if the kernel compares whole
+        examples.
         """
         model = self.classifier
         weights = (cells.T @ model._weights.T).T
-        parts = model._input.feature_parts(model._read_new_examples(X), weights)
+        X = model._read_new_examples(X)
+        contributions = model._input.feature_contributions(X, weights)
         columns = model._input.columns
-        if parts is None or columns is None:
-            return parts
-        return columns.summed(parts, model.n_features_in_)
+        if contributions is None or columns is None:
+            return contributions
+        return columns.summed(contributions, model.n_features_in_)
 
     def feature_names(self, names: Sequence[str] | None) -> list[str]:
         """Return the given names, else those of training, else x0, x1, ..."""
         n_features = self.classifier.n_features_in_
         if names is None:
-            numbered = [f"x{k}" for k in range(n_features)]
+            numbered = [f"x{j}" for j in range(n_features)]
             names = getattr(self.classifier, "feature_names_in_", numbered)
         if len(names) != n_features:
             raise ValueError(

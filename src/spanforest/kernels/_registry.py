@@ -56,7 +56,7 @@ class KernelSpec:
     "tanimoto"     see `tanimoto_kernel`
     "forest"       see `ForestKernel`; needs labels, so it has no `matrix` here
     "precomputed"  the kernel matrix itself is given in place of `X`
-    a `SumKernel`  a sum of others; has no `matrix` here, as its parts may need labels
+    a `SumKernel`  a sum of others; has no `matrix` here, as its terms may need labels
     a callable     `name(X, Y, **kernel_params)`, on two whole matrices
     =============  =======================================================
 
@@ -112,7 +112,7 @@ class KernelSpec:
             )
         if isinstance(self.name, SumKernel):
             self.name.check()
-            _ = self.parts  # refuses unknown names and parameters out of range
+            _ = self.terms  # refuses unknown names and parameters out of range
             return
         names = sorted([*KERNELS, "forest", "precomputed"])
         if isinstance(self.name, ForestKernel):
@@ -166,13 +166,13 @@ class KernelSpec:
         return self.name == "forest" or isinstance(self.name, ForestKernel)
 
     @property
-    def parts(self) -> list[KernelSpec]:
-        """The kernels of a sum, each with its parameters; a kernel is its own part.
+    def terms(self) -> list[KernelSpec]:
+        """The kernels of a sum, each with its parameters; else the kernel itself.
 
         Examples
         --------
         >>> spec = KernelSpec(SumKernel(["rbf", "poly"]), gamma=2.0)
-        >>> [(part.name, part.gamma) for part in spec.parts]
+        >>> [(term.name, term.gamma) for term in spec.terms]
         [('rbf', 2.0), ('poly', 2.0)]
         """
         if not isinstance(self.name, SumKernel):

@@ -24,7 +24,7 @@ class SumKernel(BaseEstimator):
     ----------
     kernels : list of str, ForestKernel or callable
         The kernels, as the classifiers take them. `"precomputed"`, lists and other sums
-        cannot be part of a sum.
+        cannot be a term of a sum.
     weights : list of float, optional
         A positive weight for every kernel; by default all are equal.
 
@@ -79,7 +79,7 @@ class SumKernel(BaseEstimator):
         return [weight / largest / total for weight in weights]
 
     def check(self) -> None:
-        """Refuse a sum without kernels, parts of the wrong kind, and wrong weights.
+        """Refuse a sum without kernels, terms of the wrong kind, and wrong weights.
 
         Examples
         --------

@@ -114,7 +114,7 @@ def swapped_labels(outcomes: Outcomes, number: int) -> list[Swap]:
     names = [question.name for question in outcomes.questions]
     order = np.argsort(-counts.data, kind="stable")[:number]
     return [
-        Swap(names[counts.row[k]], names[counts.col[k]], int(counts.data[k]))
-        for k in order
-        if counts.data[k] > 1
+        Swap(names[counts.row[s]], names[counts.col[s]], int(counts.data[s]))
+        for s in order
+        if counts.data[s] > 1
     ]

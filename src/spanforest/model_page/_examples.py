@@ -205,7 +205,9 @@ def _reason(explanation: LabelExplanation, is_wrong: bool) -> Reason:
         shown(explanation.alternative),
         _number(explanation.margin),
         is_wrong,
-        _both_sides([(_neighbour(e), e.difference) for e in explanation.contributions]),
+        _both_sides(
+            [(_neighbour(one), one.difference) for one in explanation.contributions]
+        ),
         None if features is None else _feature_sides(features, explanation.constant),
     )
 
@@ -217,10 +219,11 @@ def _neighbour(one: Contribution) -> str:
 def _feature_sides(
     features: Sequence[FeatureContribution], constant: float
 ) -> tuple[list[Cause], list[Cause]]:
-    parts = [
-        (f"{shown(f.feature)} = {_number(f.value)}", f.difference) for f in features
+    causes = [
+        (f"{shown(one.feature)} = {_number(one.value)}", one.difference)
+        for one in features
     ]
-    return _both_sides([*parts, ("no feature", constant)])
+    return _both_sides([*causes, ("no feature", constant)])
 
 
 def _both_sides(

@@ -32,7 +32,7 @@ class Edge(NamedTuple):
     kind: str
 
 
-class GraphPart(NamedTuple):
+class GraphSection(NamedTuple):
     """What the page shows of the label graph."""
 
     picture: str
@@ -45,7 +45,9 @@ class GraphPart(NamedTuple):
     data: dict[str, Any]  # for the script
 
 
-def graph_part(model: Any, classifier: Any, X: Any, outcomes: Outcomes) -> GraphPart:
+def graph_section(
+    model: Any, classifier: Any, X: Any, outcomes: Outcomes
+) -> GraphSection:
     """Measure the couplings of the labels and draw the graph."""
     couplings, averaged_over = _couplings(model, classifier, X)
     display = LabelGraphDisplay(couplings, _frequencies(outcomes), outcomes.names)
@@ -56,7 +58,7 @@ def graph_part(model: Any, classifier: Any, X: Any, outcomes: Outcomes) -> Graph
     shown = drawn.shown_edges
     kinds = {drawn.edge_kind(e) for e in shown if drawn.couplings.strength[e]}
     order = display.shown_edges[:N_STRONGEST]
-    return GraphPart(
+    return GraphSection(
         picture=picture,
         n_edges=len(couplings.strength),
         n_drawn_edges=len(shown),

@@ -181,7 +181,7 @@ def _columns(Y: Any) -> Sequence[NDArray[Any]]:
     if not isinstance(Y, np.ma.MaskedArray):
         array = np.asarray(array)
         if isinstance(Y, list) and array.dtype.kind in "US":
-            array = np.asarray(Y, dtype=object)  # keeps numbers beside strings numbers
+            array = np.asarray(Y, dtype=object)  # keeps numbers that stand among texts
     return list(np.atleast_2d(array.T))
 
 

@@ -1,4 +1,4 @@
-"""The page about a model: its parts, put into the template."""
+"""The page about a model: its sections, put into the template."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spanforest.model_page._confusions import (
     swapped_labels,
 )
 from spanforest.model_page._examples import examples, mistakes_text, select
-from spanforest.model_page._graph import graph_part
+from spanforest.model_page._graph import graph_section
 from spanforest.model_page._outcomes import UNSEEN, Outcomes, Question, shown
 from spanforest.model_page._scores import Probabilities, headline, label_rows
 
@@ -102,7 +102,7 @@ def make_model_page(
         rows=rows,
         has_probabilities=any(row.probability is not None for row in rows),
         notices=_notices(outcomes),
-        graph=graph_part(model, classifier, X, outcomes) if has_graph else None,
+        graph=graph_section(model, classifier, X, outcomes) if has_graph else None,
         confused=confused_sets(outcomes, N_CONFUSED),
         swaps=swapped_labels(outcomes, N_CONFUSED),
         predicted=predicted_sets(outcomes, N_CONFUSED),

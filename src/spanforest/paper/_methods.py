@@ -240,7 +240,7 @@ def _own_choice(estimator: RandomGraphEnsembleClassifierCV) -> OwnChoice:
         name: value if isinstance(value, int | float | str | None) else str(value)
         for name, value in estimator.best_params_.items()
     }
-    # its own candidates are not those of the protocol, which has none for it
+    # rows store candidates of the protocol only; here the estimator chose its own
     return OwnChoice(params, [{"params": {}, "score": float(estimator.best_score_)}])
 
 

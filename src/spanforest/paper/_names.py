@@ -88,4 +88,5 @@ def spelled_out(methods: Iterable[str]) -> dict[str, str]:
     >>> spelled_out(["mtl", "forest"])
     {'MTL': 'multi-task feature learning'}
     """
-    return {display_name(m): _SPELLED_OUT[m] for m in methods if m in _SPELLED_OUT}
+    known = [name for name in methods if name in _SPELLED_OUT]
+    return {display_name(name): _SPELLED_OUT[name] for name in known}

@@ -206,7 +206,7 @@ def performance_table(rows: Iterable[Row], protocol: str = "paper") -> Performan
     cells: dict[tuple[str, str, str], Cell] = {}
     for measure in MEASURES:
         for dataset in datasets:
-            by_method = {m: by_place.get((dataset, m), []) for m in methods}
+            by_method = {name: by_place.get((dataset, name), []) for name in methods}
             cells.update(_line(measure, dataset, by_method, settings.n_folds))
     notes = (
         *_reading_notes(cells),

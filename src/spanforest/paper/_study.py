@@ -37,11 +37,11 @@ _TEST_ROWS = {
     "genbase": 292,
 }
 STUDY_DATASETS = (*_TEST_ROWS, "bibtex", "slashdot")
-_TEST_SHARE = 0.4  # of data sets whose size of the test part is not stated
+_TEST_SHARE = 0.4  # where the size of the test set is not stated
 
 
 def study_split(dataset: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of a training and a test part of the study's size.
+    """Return the rows of a training and a test set of the study's sizes.
 
     Every label has about the same share of positives in both.
     """

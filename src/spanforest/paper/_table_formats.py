@@ -258,7 +258,7 @@ def _panels(
             return
     for n_panels in range(1, len(columns) + 1):
         bounds = [len(columns) * panel // n_panels for panel in range(n_panels + 1)]
-        panels = [columns[a:b] for a, b in itertools.pairwise(bounds)]
+        panels = [columns[slice(*pair)] for pair in itertools.pairwise(bounds)]
         tables = [_rich_table(block, panel, False) for panel in panels]
         if all(map(fits, tables)):
             break

@@ -89,8 +89,8 @@ class CriticalDifferenceDisplay(Display):
             self.p_values[np.ix_(order, order)] >= self.alpha
         )
         cliques = sorted(map(sorted, networkx.find_cliques(alike)))
-        names = [self.methods[k] for k in order]
-        return [[names[k] for k in clique] for clique in cliques if len(clique) > 1]
+        names = [self.methods[s] for s in order]
+        return [[names[s] for s in clique] for clique in cliques if len(clique) > 1]
 
     @property
     def _size(self) -> tuple[float, float]:

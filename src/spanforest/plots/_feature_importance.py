@@ -84,10 +84,10 @@ class FeatureImportanceDisplay:
         FeatureImportanceDisplay
             Itself.
         """
-        found = self.importance
-        shown = found.strongest(check_count("max_features", max_features))
-        values = 100 * np.vstack([found.label_sets, found.labels])[:, shown].T
-        names = ["label sets", *found.label_names]
+        importance = self.importance
+        shown = importance.strongest(check_count("max_features", max_features))
+        values = 100 * np.vstack([importance.label_sets, importance.labels])[:, shown].T
+        names = ["label sets", *importance.label_names]
         size = 2.5 + 0.45 * len(names), 1.8 + 0.3 * len(shown)
         ax = axes_for(ax, *size)
         limit = max(float(np.abs(values).max()), 1e-9)
@@ -96,9 +96,9 @@ class FeatureImportanceDisplay:
         colour.set_label("points lost if shuffled")
         turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         ax.set_xticks(range(len(names)), names, **turn)
-        ax.set_yticks(range(len(shown)), [found.feature_names[k] for k in shown])
+        ax.set_yticks(range(len(shown)), [importance.feature_names[j] for j in shown])
         ax.axvline(0.5, color=GREY, linewidth=1.5)  # label sets | single labels
-        n_all = len(found.feature_names)
+        n_all = len(importance.feature_names)
         if len(shown) < n_all:
             ax.set_ylabel(f"{len(shown)} of {n_all} features")
         ax.tick_params(length=0)

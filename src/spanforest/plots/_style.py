@@ -17,7 +17,7 @@ ORANGE, SKY, GREEN = "#e69f00", "#56b4e9", "#009e73"
 BLUE, VERMILION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 
 _METHOD_COLOURS = {"mve": GREEN, "amm": BLUE, "mam": VERMILION}
-# beside colours, for readers who do not see them
+# for readers who cannot tell the colours apart
 _METHOD_DASHES = {"mve": (0, (1, 1.3)), "amm": (0, (6, 1.5, 1.2, 1.5))}
 
 

@@ -91,7 +91,7 @@ def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, 
     """Return what the template shows: facts, tables and figures."""
     with page_style():
         sections = [protocol_section(run) for run in runs]
-        graphs = [GraphArticle.of(s, s.display) for s in sources if s.display]
+        graphs = [GraphArticle.of(one, one.display) for one in sources if one.display]
     panels = [panel for each in sections for row in each.curves for panel in row]
     datasets = in_order((name for run in runs for name in run.datasets), DATASETS)
     methods = in_order((name for run in runs for name in run.methods), METHODS)
@@ -114,7 +114,9 @@ def _contents(runs: Sequence[Run], sources: Sequence[GraphSource]) -> dict[str, 
         "data_table": dataset_table(row for run in runs for row in run.folds).layout(),
         "sections": sections,
         "graphs": graphs,
-        "missing_graphs": [f"{s.name}: {s.text}" for s in sources if not s.display],
+        "missing_graphs": [
+            f"{one.name}: {one.text}" for one in sources if not one.display
+        ],
         "curve_data": {"area": AREA, "panels": [panel.data for panel in panels]},
     }
 

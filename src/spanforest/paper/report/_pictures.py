@@ -91,7 +91,10 @@ def draw_ranks(comparison: RankComparison) -> str:
     names = [display_name(method) for method in comparison.methods]
     lines = [wrapped(name, 10) for name in names]
     display = CriticalDifferenceDisplay(
-        [w if lines.count(w) == 1 else f"{w} ({k})" for k, w in enumerate(lines)],
+        [
+            name if lines.count(name) == 1 else f"{name} ({number})"
+            for number, name in enumerate(lines)
+        ],
         comparison.average_ranks,
         comparison.nemenyi,
         ALPHA,
@@ -113,7 +116,7 @@ def draw_ranks(comparison: RankComparison) -> str:
     for bar in display.bars_:
         bar.set_gid("bar")
     order = np.argsort(comparison.average_ranks, kind="stable")
-    ranks = ", ".join(f"{names[k]} {comparison.average_ranks[k]:.2f}" for k in order)
+    ranks = ", ".join(f"{names[s]} {comparison.average_ranks[s]:.2f}" for s in order)
     full = dict(zip(display.methods, names, strict=True))
     groups = [", ".join(full[name] for name in group) for group in display.groups]
     alike = f" Not told apart: {'; '.join(groups)}." if groups else ""

@@ -104,7 +104,7 @@ def seconds_block(run: Run) -> Block | None:
 
     if not any(row.get("seconds") for row in run.folds):
         return None
-    return _block(run, {display_name(m): (m,) for m in run.methods}, entry)
+    return _block(run, {display_name(name): (name,) for name in run.methods}, entry)
 
 
 def _short(seconds: float) -> str:
@@ -204,7 +204,8 @@ def setup_text(n_trees: int, params: Row, examples: str, gap: float) -> str:
 def _learners(run: Run, has_value: Callable[[Row], bool]) -> dict[str, tuple[str, ...]]:
     """Return the learners of a run that have a value in at least one row."""
     methods = {row["method"] for row in run.folds if has_value(row)}
-    return {k: each for k, each in run.learners.items() if methods.intersection(each)}
+    learners = run.learners.items()
+    return {name: own for name, own in learners if methods.intersection(own)}
 
 
 def _block(
@@ -222,7 +223,7 @@ def _block(
     lines = []
     for dataset in run.datasets:
         entries = [
-            entry([row for m in methods for row in by_cell.get((dataset, m), [])])
+            entry([row for name in methods for row in by_cell.get((dataset, name), [])])
             for methods in columns.values()
         ]
         lines.append(Line(display_name(dataset), tuple(entries)))

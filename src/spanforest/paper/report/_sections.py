@@ -66,17 +66,26 @@ def protocol_section(run: Run) -> ProtocolSection:
     layout = table.layout()
     curves = learning_curves(run.folds, protocol).values()
     has_ranks = len(run.datasets) >= 2 and len(run.methods) >= 3
-    compared = {m: _comparison(run, table, m) for m in MEASURES if has_ranks}
-    tests = {m: c for m, c in compared.items() if isinstance(c, RankComparison)}
+    measures = MEASURES if has_ranks else ()
+    compared = {measure: _comparison(run, table, measure) for measure in measures}
+    tests = {
+        measure: comparison
+        for measure, comparison in compared.items()
+        if isinstance(comparison, RankComparison)
+    }
     return ProtocolSection(
         key=re.sub(r"[^\w-]+", "-", protocol),
         title=_TITLES.get(protocol, f"Protocol {protocol}"),
         text=f"{settings}. {_EXPLANATIONS.get(protocol, '')}",
-        verdicts=[verdict(table, m, tests.get(m)) for m in MEASURES],
+        verdicts=[verdict(table, measure, tests.get(measure)) for measure in MEASURES],
         notices=_notices(run),
         scores=list(layout.blocks),
         notes=layout.notes,
-        curves=[[draw_panel(each, m) for each in curves] for m in MEASURES if curves],
+        curves=[
+            [draw_panel(each, measure) for each in curves]
+            for measure in MEASURES
+            if curves
+        ],
         ranks=[_ranking(compared[measure]) for measure in compared],
         seconds=seconds_block(run),
         gaps=gap_block(run),

@@ -44,7 +44,7 @@ class Run(NamedTuple):
         """Methods that share one fit: all ensembles share their members."""
         shared = tuple(method for method in self.methods if method in AGGREGATIONS)
         learners: dict[str, tuple[str, ...]] = {
-            display_name(m): (m,) for m in self.methods if m not in shared
+            display_name(name): (name,) for name in self.methods if name not in shared
         }
         if shared:
             learners[", ".join(map(display_name, shared))] = shared

@@ -72,7 +72,7 @@ def _sentences(
 ) -> list[str]:
     """Return sentences about the winners and about the next method."""
     first, is_winner = int(ranks.argmin()), ranks == ranks.min()
-    winners = [display_name(methods[k]) for k in np.flatnonzero(is_winner).tolist()]
+    winners = [display_name(methods[s]) for s in np.flatnonzero(is_winner).tolist()]
     names = " and ".join(filter(None, (", ".join(winners[:-1]), winners[-1])))
     is_alone, n_datasets = len(winners) == 1, len(table.datasets)
     if n_datasets == 1:

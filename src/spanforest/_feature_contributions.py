@@ -1,4 +1,4 @@
-"""Parts that single features have in the score of one example."""
+"""What single features contribute to the score of one example."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from numpy.typing import NDArray
 
 from spanforest.kernels._forest import LeafMap
 
-__all__ = ["forest_parts", "linear_parts"]
+__all__ = ["forest_contributions", "linear_contributions"]
 
 Numbers = NDArray[np.float64]
 
 
-def linear_parts(row: Numbers, centre: Numbers | float, weights: Numbers) -> Numbers:
-    """Return the parts of features in ``row @ weights``.
+def linear_contributions(
+    row: Numbers, centre: Numbers | float, weights: Numbers
+) -> Numbers:
+    """Return what features contribute to ``row @ weights``.
 
     Parameters
     ----------
     row : ndarray of shape (n_features,)
         The example.
     centre : ndarray of shape (n_features,) or float
-        Where the features have no part.
+        Where the features contribute nothing.
     weights : ndarray of shape (n_features, n_outputs)
         The weights.
 
@@ -34,20 +36,21 @@ def linear_parts(row: Numbers, centre: Numbers | float, weights: Numbers) -> Num
 
     Examples
     --------
-    >>> linear_parts(np.array([1.0, 5.0]), 1.0, np.array([[2.0], [0.5]])).tolist()
+    >>> row, weights = np.array([1.0, 5.0]), np.array([[2.0], [0.5]])
+    >>> linear_contributions(row, 1.0, weights).tolist()
     [[0.0], [2.0]]
     """
     return (row - centre)[:, None] * weights
 
 
-def forest_parts(
+def forest_contributions(
     leaf_map: LeafMap, members: Any, x: NDArray[np.float32], weights: Numbers
 ) -> Numbers:
-    """Return the parts of features in a forest kernel's values times weights.
+    """Return what features contribute to a forest kernel's values times weights.
 
     Every tree sends the example from its root to a leaf. Each split on the way changes
-    the mean output of the training examples that get as far. The change is the part of
-    the feature that is split (Saabas, 2014).
+    the mean output of the training examples that get as far. The change is what the
+    feature that is split contributes (Saabas, 2014).
 
     Parameters
     ----------
@@ -73,15 +76,15 @@ def forest_parts(
     """
     n_examples = np.diff(members.indptr)
     counted = np.concatenate([[0], np.cumsum(n_examples)])
-    parts = np.zeros((leaf_map.n_features, weights.shape[1]))
+    contributions = np.zeros((leaf_map.n_features, weights.shape[1]))
     splits = list(_splits(leaf_map, x))
-    for output, column in zip(parts.T, weights.T, strict=True):
+    for output, column in zip(contributions.T, weights.T, strict=True):
         at_leaf = members @ column / leaf_map.n_trees
         summed = np.concatenate([[0.0], np.cumsum(n_examples * at_leaf)])
         for feature, before, after in splits:
             change = after.mean(summed, counted) - before.mean(summed, counted)
             np.add.at(output, feature, change)
-    return parts
+    return contributions
 
 
 class _Leaves(NamedTuple):

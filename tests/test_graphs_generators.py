@@ -12,11 +12,11 @@ from scipy import stats
 from sklearn.metrics import mutual_info_score
 from strategies import seeds, trials
 
-from spanforest import graphs
 from spanforest.graphs import (
     FROM_LABELS,
     GENERATORS,
     LabelGraph,
+    _generators,
     chow_liu_tree,
     draw_graph,
     independent_labels,
@@ -174,7 +174,7 @@ def test_maximum_spanning_tree_ignores_the_diagonal(value):
 
 
 def test_maximum_spanning_tree_reads_the_weights_above_the_diagonal(monkeypatch):
-    monkeypatch.setattr(graphs, "MIRROR_BLOCK", 3)
+    monkeypatch.setattr(_generators, "MIRROR_BLOCK", 3)
     weights = np.random.default_rng(0).normal(size=(8, 8))
     upper = np.triu(weights, k=1)
     expected = nx.maximum_spanning_tree(nx.from_numpy_array(upper + upper.T))
