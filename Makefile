@@ -108,7 +108,7 @@ test-sdist: dist  ## the tests of the source distribution, unpacked elsewhere
 
 release-check: lint types layers metadata test-wheel test-sdist  ## all that a release must pass
 
-bench: $(READY) stamp  ## the figures of benchmarks/README.md, under ten minutes
+bench: $(READY) stamp  ## the figures of benchmarks/README.md, about an hour
 	$(PY) benchmarks/run_all.py
 
 clean:  ## remove the environment and everything generated
