@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from spanforest._classifier import is_auto, needs_probability
+from spanforest._classifier import is_auto
 from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
 from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
+from spanforest._label_predictions import needs_probability
 from spanforest._parallel import Workers
 from spanforest._parameters import LARGEST, check_count, check_number, seed_sequence
 from spanforest._progress import say
