@@ -328,7 +328,7 @@ def test_a_documentation_that_does_not_answer_stops_no_build(
 
 
 def unknown_names(page):
-    """List the names of routines and classes on a page that the package does not have."""
+    """List the names of routines and classes on a page that the code does not have."""
     package = Path(spanforest.__file__).parent
     sources = [path.read_text(encoding="utf-8") for path in package.rglob("*.py")]
     modules = {path.stem for path in package.rglob("*.py")}
