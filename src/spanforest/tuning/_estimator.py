@@ -323,7 +323,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template = RandomGraphEnsembleClassifier(**self._shared_params())
         everything = Examples(X, y, sample_weight)
         menu = self._read_menu(template, X)
-        seen, part = self._part_for_search(everything, menu, template)
+        seen, note = self._examples_for_search(everything, menu, template)
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
         search = self._prepare(template, everything, seen, targets)
         n_folds = len(search.folds)
@@ -344,7 +344,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         tables = [entrant.table for entrant in entrants]
         params = [entrant.params for entrant in entrants]
         self._store_choice(cv_results(params, search.grid, tables, outcome.n_folds))
-        notes = [menu.note, part]
+        notes = [menu.note, note]
         self.chosen_ = choice_in_words(
             self.cv_results_, self.best_index_, outcome, notes
         )
@@ -419,7 +419,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         reader = clone(template).set_params(kernel="forest", kernel_params=None)
         return kernels_for(reader._read_examples(X, reset=True))
 
-    def _part_for_search(
+    def _examples_for_search(
         self,
         everything: Examples,
         menu: Menu,
@@ -440,8 +440,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if rows is None:
             return everything, ""
         note = f"the search saw {len(rows):,} of {n:,} examples"
-        part = rows if targets.rows is None else targets.rows[rows]
-        return everything.part(part), note
+        rows = rows if targets.rows is None else targets.rows[rows]
+        return everything.select(rows), note
 
     def _read_kernels(
         self,
@@ -562,8 +562,8 @@ class Examples(NamedTuple):
     y: Any
     sample_weight: Any = None
 
-    def part(self, rows: NDArray[np.intp]) -> Examples:
-        """Return some of them."""
+    def select(self, rows: NDArray[np.intp]) -> Examples:
+        """Return the examples of these rows."""
         weight = self.sample_weight
         weight = None if weight is None else _safe_indexing(weight, rows)
         return Examples(
