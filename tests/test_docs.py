@@ -327,6 +327,31 @@ def test_a_documentation_that_does_not_answer_stops_no_build(
     assert "sklearn.svm.SVC" in page
 
 
+def unknown_names(page):
+    """List the names of routines and classes on a page that the code does not have."""
+    package = Path(spanforest.__file__).parent
+    sources = [path.read_text(encoding="utf-8") for path in package.rglob("*.py")]
+    modules = {path.stem for path in package.rglob("*.py")}
+
+    def is_known(owner, name):
+        defined = re.compile(rf"^ *(def|class) {name}\b|^{name}\b.* =", re.MULTILINE)
+        is_home = re.compile(rf"^class {owner}\b", re.MULTILINE)
+        homes = [text for text in sources if not owner or is_home.search(text)]
+        return any(map(defined.search, homes)) or (not owner and name in modules)
+
+    # classes, private names, names of several words; and attributes of classes
+    single = re.findall(r"``()(_\w+|[A-Z][a-z]\w+|[a-z]+_[a-z_]*[a-z])``", page)
+    dotted = re.findall(r"``([A-Z]\w+)\.(\w+)``", page)
+    names = {*single, *dotted} - {("", "warm_start"), ("", "_factors")}
+    return sorted(pair for pair in names if not is_known(*pair))
+
+
+def test_names_on_the_page_of_the_architecture_are_those_of_the_code():
+    assert unknown_names(read("architecture.rst")) == []
+    wrong = "``LabelCoding.decode``, ``_member``, ``train_first`` and ``Draw.start``"
+    assert unknown_names(wrong) == [("", "_member"), ("LabelCoding", "decode")]
+
+
 def test_figures_that_pages_show_are_there():
     shown = {
         name

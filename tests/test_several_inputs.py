@@ -481,13 +481,13 @@ def test_margins_are_divided_among_features_where_every_kernel_can(kernel):
     if isinstance(kernel, list) and len(kernel) > 1:
         scores = model._scores(model._input.rows(model._read_new_examples(frame)))
         weights, X = model._weights, model._read_new_examples(frame[:1])
-        parts = model._input.feature_contributions(X, weights).sum(axis=0)
+        total = model._input.feature_contributions(X, weights).sum(axis=0)
         linear = model._input.inputs[1]
         shift = linear.scaling.centre @ weights[60:]
         forest = model._input.inputs[0].rows(model._read_new_examples(frame))
         mean = (forest @ weights[:60]).mean(axis=0)
         expected = scores[0] - model.cell_intercept_ - shift - mean
-        assert_allclose(parts, expected, atol=1e-9)
+        assert_allclose(total, expected, atol=1e-9)
 
 
 @pytest.mark.needs_compiled

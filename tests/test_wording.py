@@ -1,5 +1,6 @@
 """Words of messages: counts, lists of names, one line per error."""
 
+import numpy as np
 import pytest
 
 from spanforest._wording import (
@@ -48,3 +49,23 @@ def test_kernels_of_a_list_and_of_a_sum_are_told_apart():
     kernels = ["rbf", SumKernel(["linear", ForestKernel(min_samples_leaf=5)])]
     expected = "rbf, linear + ForestKernel(min_samples_leaf=5)"
     assert kernel_in_words(kernels) == kernel_in_words(tuple(kernels)) == expected
+
+
+def test_sums_of_different_weights_have_different_names():
+    sums = [SumKernel(["linear", "rbf"], weights) for weights in (None, [2, 1], [1, 2])]
+    assert len(set(map(kernel_in_words, sums))) == 3
+
+
+def test_a_function_is_named_without_its_address():
+    def tanh(A, B):
+        return np.tanh(A @ B.T)
+
+    assert kernel_in_words([tanh, "rbf"]) == "tanh, rbf"
+
+
+def test_a_kernel_of_many_parameters_has_one_line():
+    kernel = ForestKernel(
+        123, min_samples_leaf=45, max_features=67, kind="random", categories=["colour"]
+    )
+    assert "\n" in str(kernel)
+    assert kernel_in_words(kernel).count("\n") == 0

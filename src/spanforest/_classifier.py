@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from spanforest._category_columns import point_out_dates, point_out_text
 from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
-from spanforest._label_predictions import LabelPredictionsMixin, needs_probability
+from spanforest._label_predictions import LabelPredictionsMixin
 from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._offsets import check_offset, read_offset
@@ -34,13 +34,7 @@ from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
 
-__all__ = [
-    "DATA_ATTRIBUTES",
-    "GraphClassifier",
-    "find_decoder",
-    "is_auto",
-    "needs_probability",
-]
+__all__ = ["DATA_ATTRIBUTES", "GraphClassifier", "find_decoder", "is_auto"]
 
 CHUNK_CELLS = 2**22  # entries of the largest array of a chunk: 32 MB
 Decoder = Callable[[FactorGraph, NDArray[np.float64]], Decoding]

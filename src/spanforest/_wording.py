@@ -42,12 +42,20 @@ def kernel_in_words(kernel: object) -> str:
     'linear, ForestKernel(min_samples_leaf=5)'
     >>> kernel_in_words(SumKernel(["linear", "rbf"]))
     'linear + rbf'
+    >>> kernel_in_words(SumKernel(["linear", "rbf"], weights=[2, 1]))
+    '2 linear + 1 rbf'
     """
     if isinstance(kernel, list | tuple):  # one per member in turn
         return ", ".join(map(kernel_in_words, kernel))
     if hasattr(kernel, "kernels"):  # a sum
-        return " + ".join(map(kernel_in_words, kernel.kernels))
-    return kernel if isinstance(kernel, str) else repr(kernel)
+        names = [kernel_in_words(term) for term in kernel.kernels]
+        weights = getattr(kernel, "weights", None)
+        if weights is not None:
+            pairs = zip(weights, names, strict=True)
+            names = [f"{weight:g} {name}" for weight, name in pairs]
+        return " + ".join(names)
+    name = getattr(kernel, "__name__", None)  # of a function
+    return name or " ".join(str(kernel).split())  # scikit-learn breaks long lines
 
 
 def listed(names: Sequence[str]) -> str:

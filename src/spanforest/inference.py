@@ -244,8 +244,8 @@ def _over_cells(
 ) -> NDArray[np.float64]:
     """Return the largest or smallest cell of every factor, of shape (n, n_factors).
 
-    If all factors have as many cells, that is a column of cells after the other: ten
-    times as fast, and other threads can work meanwhile.
+    If all factors have the same number of cells, columns of whole arrays are compared.
+    That is ten times as fast as `reduceat`, and does not hold Python's lock.
     """
     factor = factors.arrays.factor
     n_cells = int(factor["n_cells"][0])

@@ -29,7 +29,7 @@ class FeatureContribution(NamedTuple):
 
     feature: str
     value: Any  # of the feature in the example
-    difference: float  # to the score with the value minus with the alternative
+    difference: float  # contribution to the score with the value minus the alternative
 
 
 @dataclass(frozen=True)

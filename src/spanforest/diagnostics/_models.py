@@ -72,8 +72,7 @@ class FittedModel:
         """Return what features contribute to sums of cells' scores of one example.
 
         `cells` is a sparse array of shape (n_cells, n_sums). The result has shape
-        (n_features, n_sums); it is None if the kernel compares whole
-        examples.
+        (n_features, n_sums); it is None if the kernel compares whole examples.
         """
         model = self.classifier
         weights = (cells.T @ model._weights.T).T

@@ -1,4 +1,4 @@
-"""What is tried if nobody names it: kernels, offsets, and on how many examples."""
+"""What the search tries by default: kernels, offsets, and on how many examples."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ def kernels_for(X: Any) -> Menu:
     return Menu(["linear", "rbf", *forests], False)
 
 
-def _forests(leaves: Sequence[int], shares: Sequence[Any]) -> list[ForestKernel]:
-    """Return forests that differ in their leaves and in the features of a split."""
+def _forests(leaves: Sequence[int], features: Sequence[Any]) -> list[ForestKernel]:
+    """Return forests with all smallest leaves and all numbers of features per split."""
     return [
-        ForestKernel(min_samples_leaf=size, max_features=share)
-        for share in shares
+        ForestKernel(min_samples_leaf=size, max_features=number)
+        for number in features
         for size in leaves
     ]
 
 
 def _many_of(n_features: int) -> int:
-    """Return how many features a split chooses from that has much to choose from.
+    """Return a number of features per split that is larger than "sqrt", the root.
 
-    It is 30 percent of them, or twice the root of their number if that is more. With
-    few features 30 percent are no more than the root, which "sqrt" stands for.
+    It is 30 percent of them, or twice the root of their number if that is more: of few
+    features 30 percent are no more than the root. A single feature is all there is.
 
     Examples
     --------
@@ -103,9 +103,9 @@ def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
         raise ValueError(f"offsets must hold at least one value; got {offsets!r}.")
     checked = {
         check_number(
-            "each of offsets", o, minimum=-LARGEST, maximum=LARGEST, strict=False
+            "each of offsets", number, minimum=-LARGEST, maximum=LARGEST, strict=False
         )
-        for o in numbers
+        for number in numbers
     }
     if n_values.max() > 2 and any(checked):
         j = int(n_values.argmax())
@@ -138,7 +138,7 @@ def search_rows(
     >>> len(search_rows(np.zeros((9000, 2)), ["linear", "forest"], 0))
     3000
     """
-    only_linear = all(isinstance(k, str) and k == "linear" for k in kernels)
+    only_linear = all(isinstance(one, str) and one == "linear" for one in kernels)
     most = MOST_LINEAR if only_linear else MOST_COMPARED
     if len(Y) <= most:
         return None

@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 
 from spanforest._compilation import clock
 from spanforest._training import TrainingSet
-from spanforest._wording import count
+from spanforest._wording import count, kernel_in_words
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, Search, Table
@@ -272,15 +272,10 @@ def name_of(params: dict[str, Any]) -> str:
     'linear and rbf averaged, gamma 0.5'
     """
     kernel = params["kernel"]
-    name = _in_words(kernel)
-    if isinstance(kernel, list | tuple):
-        *others, last = map(_in_words, kernel)
-        name = f"{', '.join(others)} and {last} averaged" if others else last
+    kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
+    *others, last = map(kernel_in_words, kernels)
+    name = f"{', '.join(others)} and {last} averaged" if others else last
     return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
-
-
-def _in_words(kernel: Any) -> str:
-    return getattr(kernel, "__name__", None) or " ".join(str(kernel).split())
 
 
 def choice_in_words(

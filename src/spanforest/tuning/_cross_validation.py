@@ -204,7 +204,7 @@ class Search(NamedTuple):
             key: [member.factors for member in held.members]
             for key, held in held_out.items()
         }
-        # once for many candidates
+        # computed once: many candidates share their members
         unions = {key: consensus_factors(members) for key, members in factors.items()}
         calls = [
             (
@@ -256,7 +256,7 @@ def predict_timed(
     start, (members, union) = clock(), factors
     if offset:
         pairs = zip(members, scores, strict=True)
-        scores = [own + offset_cells(factors, offset) for factors, own in pairs]
+        scores = [own + offset_cells(member, offset) for member, own in pairs]
     codes = combine(aggregation, members, scores, union)
     return codes, clock() - start
 

@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from spanforest._classifier import is_auto, needs_probability
+from spanforest._classifier import is_auto
 from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
 from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
+from spanforest._label_predictions import needs_probability
 from spanforest._parallel import Workers
 from spanforest._parameters import LARGEST, check_count, check_number, seed_sequence
 from spanforest._progress import say
@@ -322,7 +323,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template = RandomGraphEnsembleClassifier(**self._shared_params())
         everything = Examples(X, y, sample_weight)
         menu = self._read_menu(template, X)
-        seen, part = self._part_for_search(everything, menu, template)
+        seen, note = self._examples_for_search(everything, menu, template)
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
         search = self._prepare(template, everything, seen, targets)
         n_folds = len(search.folds)
@@ -343,7 +344,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         tables = [entrant.table for entrant in entrants]
         params = [entrant.params for entrant in entrants]
         self._store_choice(cv_results(params, search.grid, tables, outcome.n_folds))
-        notes = [menu.note, part]
+        notes = [menu.note, note]
         self.chosen_ = choice_in_words(
             self.cv_results_, self.best_index_, outcome, notes
         )
@@ -418,7 +419,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         reader = clone(template).set_params(kernel="forest", kernel_params=None)
         return kernels_for(reader._read_examples(X, reset=True))
 
-    def _part_for_search(
+    def _examples_for_search(
         self,
         everything: Examples,
         menu: Menu,
@@ -439,8 +440,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if rows is None:
             return everything, ""
         note = f"the search saw {len(rows):,} of {n:,} examples"
-        part = rows if targets.rows is None else targets.rows[rows]
-        return everything.part(part), note
+        rows = rows if targets.rows is None else targets.rows[rows]
+        return everything.select(rows), note
 
     def _read_kernels(
         self,
@@ -561,8 +562,8 @@ class Examples(NamedTuple):
     y: Any
     sample_weight: Any = None
 
-    def part(self, rows: NDArray[np.intp]) -> Examples:
-        """Return some of them."""
+    def select(self, rows: NDArray[np.intp]) -> Examples:
+        """Return the examples of these rows."""
         weight = self.sample_weight
         weight = None if weight is None else _safe_indexing(weight, rows)
         return Examples(
