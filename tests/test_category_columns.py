@@ -167,3 +167,15 @@ def test_complex_numbers_beside_categories_are_refused():
     frame = pd.DataFrame({"kind": pd.Categorical(["a", "b"]), "z": [1j, 2.0]})
     with pytest.raises(ValueError, match="Complex data not supported: column 'z'"):
         CategoryColumns.of(frame, None).numbers(frame)
+
+
+def test_codes_in_place_of_categories_are_refused():
+    known = CategoryColumns.of([["red", 1], ["blue", 2]], columns=[0])
+    with pytest.raises(ValueError, match="such as 'blue' in training; found 1"):
+        known.numbers([[1, 5]])
+    numbers = CategoryColumns.of([[3, 1], [4, 2]], columns=[0])
+    with pytest.raises(ValueError, match=r"numbers as categories.* found 'red'"):
+        numbers.numbers([["red", 5]])
+    mixed = CategoryColumns.of([["red", 1], [4, 2]], columns=[0])
+    assert np.isnan(mixed.numbers([["blue", 5], [7, 5]])[:, 0]).all()
+    assert np.isnan(known.numbers([[None, 5], [np.nan, 5]])[:, 0]).all()

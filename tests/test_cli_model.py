@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 from songs import (
     FEW,
     make_songs,
@@ -15,7 +17,7 @@ from songs import (
     write_libsvm,
 )
 
-from spanforest import MMCRFClassifier, save
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, load, save
 from spanforest.cli import main
 
 
@@ -55,6 +57,50 @@ def test_text_is_encoded_by_what_it_says_not_by_its_order(
     assert "'key' was text in training" in fails("predict", "m", numbers)
     words = write("words", songs_of_keys(["major"] * 3).assign(tempo="slow"))
     assert "'tempo' was numbers in training; found text" in fails("predict", "m", words)
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize(
+    "options", [(), ("--kernel", "rbf"), ("--kernel", "forest")], ids=str
+)
+def test_python_and_the_commands_read_text_alike(ok, folder, few_trees, options):
+    songs_of_keys(["blues", "major", "minor"] * 10).to_csv("train.csv", index=False)
+    ok("train", "train.csv", "--labels", "happy,sad", *options, "-o", "m")
+    test = songs_of_keys(["major", "minor", "major", "blues"])  # other codes
+    test.to_csv("test.csv", index=False)
+    X, expected = test[["tempo", "key"]], test[["happy", "sad"]]
+    assert_array_equal(predictions(ok, "m", "test.csv"), expected)
+    model = load("m")
+    assert_array_equal(model.predict(X), expected)
+    assert_array_equal(model.predict(X.astype({"key": "category"})), expected)
+    with pytest.raises((ValueError, TypeError)):
+        model.predict(X.assign(key=[1, 2, 1, 0]))
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("kernel", ["rbf", "forest"])
+def test_the_commands_read_text_as_a_model_of_python_does(ok, warns, folder, kernel):
+    train = songs_of_keys(["blues", "major", "minor"] * 10)
+    X = train[["tempo", "key"]].astype({"key": "category"})
+    model = RandomGraphEnsembleClassifier(3, kernel=kernel, C=10, random_state=0)
+    save(model.fit(X, train[["happy", "sad"]]), "m")
+    test = songs_of_keys(["major", "minor", "major", "blues"])  # other codes
+    test.to_csv("test.csv", index=False)
+    actual = predictions(ok, "m", "test.csv")
+    assert_array_equal(actual, test[["happy", "sad"]])
+    songs_of_keys(["major", "yodel", "minor"]).to_csv("strange.csv", index=False)
+    message = "'key' has values that did not occur in training"
+    actual = predictions(partial(warns, message), "m", "strange.csv")
+    assert actual["happy"].tolist()[::2] == [1, 0]
+
+
+def test_models_that_commands_cannot_use_are_refused(fails, folder):
+    save(MMCRFClassifier(), "unfitted")
+    assert "holds a model that was not fitted" in fails("inspect", "unfitted")
+    texts, Y = ["a b", "b c", "c a"], [[0, 1], [1, 0], [1, 1]]
+    steps = TfidfVectorizer(token_pattern=r"\w+"), MMCRFClassifier(random_state=0)
+    save(make_pipeline(*steps).fit(texts, Y), "texts")
+    assert "it begins with TfidfVectorizer" in fails("inspect", "texts")
 
 
 @pytest.mark.parametrize("zero_based", [True, False])

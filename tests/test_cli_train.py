@@ -98,6 +98,17 @@ def test_train_says_which_labels_were_taken_and_how_often_they_are_on(ok, folder
     assert re.search(r", sad \([0-9.]+ %\), \.\.\.$", printed)
 
 
+@pytest.mark.needs_compiled
+def test_train_says_how_many_values_a_label_has_that_is_not_on_or_off(ok, folder):
+    frame = frame_of(*make_songs(40, 0)).drop(columns="calm")
+    frame["mood"] = ["low", "middle", "high", "low"] * 10
+    frame.to_csv("moods.csv", index=False)
+    args = ("--labels", "mood,sad", *FEW, *RAW, "-o", "m")
+    printed = ok("train", "moods.csv", *args).splitlines()[1]
+    share = 100 * frame["sad"].mean()
+    assert printed == f"2 labels: mood (3 values), sad ({share:.2f} %)"
+
+
 def songs_with_gaps():
     """Songs of which some labels are missing, as integers and None."""
     X, Y = make_songs(40, 0)

@@ -237,6 +237,22 @@ def test_an_average_that_wins_is_an_ensemble_whose_members_take_turns(monkeypatc
 
 
 @pytest.mark.needs_compiled
+def test_averages_that_a_time_limit_left_out_are_named(monkeypatch):
+    allows = Deadline.allows
+    averages = _contest._averages
+
+    def too_late(search, entrants, n_folds, deadline):
+        monkeypatch.setattr(Deadline, "allows", lambda deadline, seconds: False)
+        try:
+            return averages(search, entrants, n_folds, deadline)
+        finally:
+            monkeypatch.setattr(Deadline, "allows", allows)
+
+    monkeypatch.setattr(_contest, "_averages", too_late)
+    fitted = automatic(n_estimators=3).fit(X, Y)
+    assert "the time limit left out averages of kernels" in fitted.chosen_
+
+
 def test_scores_that_take_too_much_memory_are_not_averaged(monkeypatch):
     monkeypatch.setattr(_contest, "MOST_HELD", 1)
     fitted = automatic(n_estimators=3).fit(X, Y)

@@ -77,9 +77,10 @@ class CategoryColumns:
         for j in range(X.shape[1]):
             column = _column(X, j)
             if j in self.categories:
-                known = self.categories[j]
+                known, values = self.categories[j], _values(column)
+                _check_kind(known, values, _name(X, j))
                 codes = {value: code for code, value in enumerate(known)}
-                matrix[:, j] = [codes.get(value, np.nan) for value in _values(column)]
+                matrix[:, j] = [codes.get(value, np.nan) for value in values]
             else:
                 matrix[:, j] = _floats(column, _name(X, j))
         return matrix
@@ -199,6 +200,30 @@ def _refuse_column(name: Any, what: str, is_duration: bool) -> NoReturn:
         f"column {name!r} of X must hold numbers; it holds {kind} ({what}). Turn them "
         f"into {numbers}, or leave the column out."
     )
+
+
+def _check_kind(known: list[Any], values: list[Any], name: Any) -> None:
+    """Refuse numbers where categories are text, and text where they are numbers.
+
+    They are codes of the same categories, most likely; as categories they are unknown.
+    """
+    is_text = {isinstance(value, str) for value in known}
+    if len(is_text) != 1:
+        return
+    wrong = (
+        value
+        for value in values
+        if isinstance(value, str) not in is_text and not is_missing(value)
+    )
+    if (example := next(wrong, None)) is not None:
+        raise ValueError(
+            f"column {name!r} of X had categories such as {_shortened(known[0])} in "
+            f"training; found {_shortened(example)}. Pass the categories themselves, "
+            "not numbers that stand for them."
+            if is_text == {True}
+            else f"column {name!r} of X had numbers as categories in training, such as "
+            f"{_shortened(known[0])}; found {_shortened(example)}. Pass these numbers."
+        )
 
 
 def _is_frame(X: Any) -> bool:

@@ -1,7 +1,7 @@
 """Trained models as the commands use them: with the names of features and labels."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +24,8 @@ from spanforest.tuning import RandomGraphEnsembleClassifierCV
 if TYPE_CHECKING:
     from spanforest.datasets import Dataset
 
+NO_CATEGORY = ""  # an empty cell is missing, so that no category has this text
+
 
 @dataclass(frozen=True, eq=False)
 class TrainedModel:
@@ -41,6 +43,8 @@ class TrainedModel:
                 "RandomGraphEnsembleClassifier, alone or last in a pipeline; found "
                 f"{type(model.classifier).__name__}. Use it from Python."
             )
+        if not model.classifier.__sklearn_is_fitted__():
+            raise ValueError(f"{path} holds a model that was not fitted. Call fit.")
         if aggregation is not None:
             if not isinstance(model.classifier, RandomGraphEnsembleClassifier):
                 raise bad_option(
@@ -68,7 +72,14 @@ class TrainedModel:
     @property
     def n_features(self) -> int:
         """Number of features, or of training examples with a kernel matrix."""
-        return self.estimator.n_features_in_
+        try:
+            return self.estimator.n_features_in_
+        except AttributeError:  # a step that knows no features
+            kind = type(self.steps[0][1] if self.steps else self.estimator).__name__
+            raise ValueError(
+                f"the model takes no table of features: it begins with {kind}, which "
+                "turns other things, such as texts, into numbers. Use it from Python."
+            ) from None
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -81,7 +92,16 @@ class TrainedModel:
     @property
     def categories(self) -> dict[str, list[str]]:
         """What the codes of features of text stand for, by the name of the feature."""
-        return getattr(self.estimator, "feature_categories_", {})
+        if hasattr(self.estimator, "feature_categories_"):
+            return self.estimator.feature_categories_
+        columns = self.classifier._input.columns
+        if self.steps or columns is None or self.feature_names is None:
+            return {}
+        return {  # trained in Python
+            self.feature_names[j]: values
+            for j, values in columns.categories.items()
+            if all(isinstance(value, str) for value in values)
+        }
 
     @property
     def _nominal(self) -> set[int]:
@@ -258,7 +278,13 @@ class TrainedModel:
         X: Any = dataset.K if dataset.X is None else dataset.X
         if sparse.issparse(X) and self.is_dense:
             X = X.toarray()
-        return named_matrix(X, getattr(self.estimator, "feature_names_in_", None))
+        names = getattr(self.estimator, "feature_names_in_", None)
+        texts = {
+            name: self.categories[name]
+            for j, name in enumerate(self.feature_names or ())
+            if j in self._nominal and name in self.categories
+        }
+        return named_matrix(X, names, texts)
 
     def predict(self, dataset: "Dataset") -> NDArray[Any]:
         """Return the predicted labels, of shape (n_samples, n_labels)."""
@@ -280,13 +306,25 @@ class TrainedModel:
         return scores.reshape(len(scores), -1)
 
 
-def named_matrix(X: Any, names: Sequence[str] | None) -> Any:
-    """Return a DataFrame if the columns of a dense matrix have names."""
+def named_matrix(
+    X: Any, names: Sequence[str] | None, texts: Mapping[str, Sequence[str]]
+) -> Any:
+    """Return a DataFrame if the columns of a dense matrix have names.
+
+    Columns of codes hold the texts that they stand for, so that a model knows the
+    categories as Python would name them. The code -1 is a text that no category has.
+    """
     if names is None or sparse.issparse(X):
         return X
     import pandas  # part of the extra that the commands need
 
-    return pandas.DataFrame(X, columns=list(names))
+    frame = pandas.DataFrame(X, columns=list(names))
+    for name, known in texts.items():
+        codes = frame[name].to_numpy()
+        codes = np.where(codes < 0, len(known), codes)  # the last one, of no category
+        codes = np.where(np.isnan(codes), -1, codes).astype(int)
+        frame[name] = pandas.Categorical.from_codes(codes, [*known, NO_CATEGORY])
+    return frame
 
 
 def _places(wanted: Sequence[str], present: Sequence[str], source: str) -> list[int]:

@@ -170,19 +170,21 @@ def _summary(classifier: Any, dataset: "Dataset", seconds: float) -> str:
 def _label_summary(dataset: "Dataset") -> str:
     """Return how many labels there are, how often they are on, and the first names.
 
-    Whoever takes the wrong columns for labels sees it here.
+    Of a label with more than two values it says how many. Whoever takes the wrong
+    columns for labels sees it here.
     """
     n_known = (~dataset.missing_labels).sum(axis=0)
     shares = dataset.is_on.sum(axis=0) / n_known.clip(min=1)
+    n_values = dataset.n_values.tolist()
     first = [
-        f"{name} ({percent(float(share))})"
-        for name, share in zip(dataset.label_names, shares, strict=True)
+        f"{name} ({percent(float(share)) if n <= 2 else count(n, 'value')})"
+        for name, share, n in zip(dataset.label_names, shares, n_values, strict=True)
     ][:_LABELS_SHOWN]
     rest = ", ..." if dataset.n_labels > _LABELS_SHOWN else ""
-    return (
-        f"{count(dataset.n_labels, 'label')}, {shares.sum():.2f} of them on in an "
-        f"average example: {', '.join(first)}{rest}"
-    )
+    how_many = count(dataset.n_labels, "label")
+    if max(n_values, default=0) <= 2:
+        how_many += f", {shares.sum():.2f} of them on in an average example"
+    return f"{how_many}: {', '.join(first)}{rest}"
 
 
 def _category_summary(dataset: "Dataset") -> str:
@@ -213,11 +215,17 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     for name in dataset.boolean_labels:  # predictions are true and false too
         labels[name] = labels[name].map(bool, na_action="ignore")
     model = Pipeline([*steps, ("classifier", classifier)])
-    inputs = named_matrix(X, names)
-    nominal = dataset.nominal_features
-    if nominal is not None and nominal.any() and "nominal" not in dict(steps):
-        columns = compress(inputs.columns, nominal)
+    nominal: Any = dataset.nominal_features
+    nominal = () if nominal is None else nominal
+    columns = list(compress(names or (), nominal))
+    texts = {
+        name: own for name, own in dataset.categories.items() if name in set(columns)
+    }
+    inputs = named_matrix(X, names, texts)
+    if columns and "nominal" not in dict(steps):
         inputs = inputs.astype(dict.fromkeys(columns, "category"))
+    for name in texts:
+        inputs[name] = inputs[name].cat.remove_unused_categories()
     model.fit(inputs, labels)
     for fitted in (classifier, final_step(classifier)[0]):
         fitted.set_params(verbose=0)

@@ -51,6 +51,13 @@ class Dataset:
         return find_missing(self.Y)
 
     @property
+    def n_values(self) -> NDArray[np.intp]:
+        """Number of different values of each label, of shape (n_labels,)."""
+        columns = zip(self.Y.T, ~self.missing_labels.T, strict=True)
+        counts = [len(set(column[known].tolist())) for column, known in columns]
+        return np.array(counts, dtype=np.intp)
+
+    @property
     def is_on(self) -> NDArray[np.bool_]:
         """Whether each label is on, of shape (n_samples, n_labels); off if missing.
 

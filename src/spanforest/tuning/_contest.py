@@ -102,7 +102,7 @@ class Outcome(NamedTuple):
 
     leader: Entrant
     n_folds: int
-    untried: list[str]  # names of kernels
+    untried: list[str]  # names of kernels, and whether averages are among it
     averages: list[Entrant]
 
 
@@ -150,7 +150,9 @@ def compete(
                     one.forget()
         else:
             going = scored
-    averages = _averages(search, going, n_folds, deadline)
+    averages, are_all = _averages(search, going, n_folds, deadline)
+    if not are_all:
+        untried.append("some averages" if averages else "averages of kernels")
     leader = _best([*going, *averages], n_folds)[0]
     return Outcome(leader, n_folds, untried, averages)
 
@@ -192,21 +194,24 @@ def _forget_matrices(entrants: list[Entrant], n_folds: int) -> None:
 
 def _averages(
     search: Search, entrants: list[Entrant], n_folds: int, deadline: Deadline
-) -> list[Entrant]:
-    """Return the averages of two or more kernels, scored on all folds so far.
+) -> tuple[list[Entrant], bool]:
+    """Return the averages of two or more kernels, and whether time allowed for all.
 
-    There are none if held-out scores were not kept.
+    They are scored on all folds so far. There are none if held-out scores were not
+    kept.
     """
     sizes = range(2, min(len(entrants), search.n_estimators) + 1)
     groups = chain.from_iterable(combinations(entrants, size) for size in sizes)
     averages: list[Entrant] = []
     if not _held_bytes(entrants):
-        return averages
+        return averages, True
+    are_all = True
     for group in groups:
         start = clock()
         slowest = max(averages, key=lambda one: one.seconds, default=entrants[0])
         final = _final_seconds(search, entrants, n_folds)
         if not deadline.allows(slowest.seconds + UNKNOWN * final):
+            are_all = False
             break
         average = _average_of(group, Table(search.grid, len(search.folds)))
         search.score(average.held_out, average.table)
@@ -215,7 +220,7 @@ def _averages(
         averages.append(average)
     for one in entrants:
         one.held_out = {}
-    return averages
+    return averages, are_all
 
 
 def _held_bytes(entrants: list[Entrant]) -> int:
