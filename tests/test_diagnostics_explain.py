@@ -6,7 +6,10 @@ import pytest
 from ensembles import GRADES, X, X_new, Y, ensemble, scores_of, single
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
+from spanforest import MMCRFClassifier
 from spanforest.diagnostics import (
     Explanation,
     explain,
@@ -208,3 +211,18 @@ def test_a_label_of_one_value_has_no_features():
     never = np.column_stack([Y, np.zeros(len(Y))])
     fitted = single(kernel="linear").fit(X, never)
     assert explain(fitted, X_new[0]).labels[-1].features is None
+
+
+@pytest.mark.parametrize(
+    "form", [lambda text: text, lambda text: [text], lambda text: pd.Series([text])]
+)
+def test_a_text_is_explained_by_its_words(form):
+    texts = ["sun and sea", "snow and ice", "sun", "ice and sea"] * 3
+    Y = [["sun" in text, "ice" in text] for text in texts]
+    classifier = MMCRFClassifier(kernel="linear", C=10, random_state=0)
+    model = make_pipeline(TfidfVectorizer(), classifier).fit(texts, np.array(Y) * 1)
+    label = explain(model, form("sun and sea"), label_names=["warm", "cold"]).of("warm")
+    words = {one.feature: one for one in label.features}
+    assert set(words) == {"and", "ice", "sea", "snow", "sun"}
+    assert words["sun"].difference > 0
+    assert words["sun"].value > 0 == words["ice"].value

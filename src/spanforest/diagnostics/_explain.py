@@ -253,7 +253,10 @@ def explain(
 
 
 def _one_row(x: Any) -> Any:
-    """Return a matrix of one row from an example in any form."""
+    """Return a matrix of one row from an example in any form; a text as a list."""
+    text = next(iter(x)) if np.ndim(x) == 1 and len(x) == 1 else x
+    if isinstance(text, str):  # for a pipeline that begins with a vectorizer
+        return [text]
     if hasattr(x, "to_frame"):  # a row taken from a DataFrame is a Series
         return x.to_frame().T
     if not sparse.issparse(x) and np.ndim(x) == 1:

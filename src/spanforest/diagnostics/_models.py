@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import GraphClassifier
@@ -26,6 +27,7 @@ class FittedModel:
     """A fitted classifier of this library, outside of any pipeline or search."""
 
     classifier: Any
+    names_before: Sequence[str] | None = None  # of features, from steps before it
 
     @classmethod
     def of(cls, model: Any, X: Any) -> tuple[FittedModel, Any]:
@@ -38,7 +40,7 @@ class FittedModel:
                 "search around one."
             )
         check_is_fitted(classifier)
-        return cls(classifier), X
+        return cls(classifier, _names_before(model)), X
 
     @property
     def factors(self) -> FactorGraph:
@@ -87,8 +89,9 @@ class FittedModel:
         """Return the given names, else those of training, else x0, x1, ..."""
         n_features = self.classifier.n_features_in_
         if names is None:
-            numbered = [f"x{j}" for j in range(n_features)]
-            names = getattr(self.classifier, "feature_names_in_", numbered)
+            names = getattr(self.classifier, "feature_names_in_", self.names_before)
+        if names is None:
+            names = [f"x{j}" for j in range(n_features)]
         if len(names) != n_features:
             raise ValueError(
                 f"feature_names must name the {n_features} features; got {len(names)} "
@@ -171,6 +174,16 @@ def final_step(model: Any, X: Any = None) -> tuple[Any, Any]:
                 X = model[:-1].transform(X)
             model = model.steps[-1][1]
     return model, X
+
+
+def _names_before(model: Any) -> Sequence[str] | None:
+    """Return the names of features that the steps of a pipeline make, if they tell."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    try:
+        return list(model[:-1].get_feature_names_out())
+    except (AttributeError, NotFittedError, TypeError, ValueError):
+        return None  # no pipeline, or a step that names nothing
 
 
 def relative_gaps(model: Any) -> NDArray[np.float64]:
