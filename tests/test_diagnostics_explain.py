@@ -223,6 +223,6 @@ def test_a_text_is_explained_by_its_words(form):
     model = make_pipeline(TfidfVectorizer(), classifier).fit(texts, np.array(Y) * 1)
     label = explain(model, form("sun and sea"), label_names=["warm", "cold"]).of("warm")
     words = {one.feature: one for one in label.features}
-    assert set(words) == {"and", "ice", "sea", "snow", "sun"}
+    assert {"ice", "sun"} <= set(words) <= {"and", "ice", "sea", "snow", "sun"}
     assert words["sun"].difference > 0
     assert words["sun"].value > 0 == words["ice"].value
