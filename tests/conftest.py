@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items):
 
     Tests that open a page in a browser are about the page: they need them too.
     """
-    skip = pytest.mark.skip(reason="as plain Python this test says nothing or is slow")
+    reason = "about compiled code, or minutes without it: `make test` runs this test"
+    skip = pytest.mark.skip(reason=reason)
     for item in items:
         names = {*item.keywords, *getattr(item, "fixturenames", ())}
         if PLAIN and names & {"needs_compiled", "browser"}:

@@ -232,7 +232,8 @@ def test_an_average_that_wins_is_an_ensemble_whose_members_take_turns(monkeypatc
     fitted = automatic(n_estimators=3).fit(X, Y)
     assert len(fitted.kernel_) == 3
     again = RandomGraphEnsembleClassifier(3, max_iter=1000, random_state=0)
-    again.set_params(graph="random_tree", **fitted.best_params_).fit(X, Y)
+    again.set_params(tol=fitted.tol, graph="random_tree", **fitted.best_params_)
+    again.fit(X, Y)
     assert_array_equal(again.predict(X_new), fitted.predict(X_new))
 
 
@@ -320,7 +321,6 @@ def test_the_winner_alone_grows_a_forest_on_all_examples(monkeypatch):
     assert fitted.kernel_.n_estimators == 9
 
 
-@pytest.mark.needs_compiled
 def test_many_examples_are_searched_in_part(monkeypatch):
     monkeypatch.setattr(_candidates, "MOST_COMPARED", 30)
     monkeypatch.setattr(_estimator, "MOST_COMPARED", 30)
@@ -332,7 +332,7 @@ def test_many_examples_are_searched_in_part(monkeypatch):
     few = automatic(**options).fit(X[rows], Y[rows])
     assert few.best_score_ == fitted.best_score_
     plain = RandomGraphEnsembleClassifier(2, max_iter=1000, random_state=1)
-    plain.set_params(**fitted.best_params_).fit(X, Y)
+    plain.set_params(tol=fitted.tol, **fitted.best_params_).fit(X, Y)
     assert_array_equal(plain.predict(X_new), fitted.predict(X_new))
     frame = pd.DataFrame(X), pd.DataFrame(Y)
     assert automatic(**options).fit(*frame).best_score_ == fitted.best_score_
