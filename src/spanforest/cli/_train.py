@@ -224,7 +224,7 @@ def fit(dataset: "Dataset", steps: list[tuple[str, Any]], classifier: Any) -> An
     inputs = named_matrix(X, names, texts)
     if columns and "nominal" not in dict(steps):
         inputs = inputs.astype(dict.fromkeys(columns, "category"))
-    for name in texts:
+    for name in texts:  # a file may declare values that no example has
         inputs[name] = inputs[name].cat.remove_unused_categories()
     model.fit(inputs, labels)
     for fitted in (classifier, final_step(classifier)[0]):
