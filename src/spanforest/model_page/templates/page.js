@@ -62,7 +62,7 @@ function exploreGraph(graph) {
     const neighbours = graph.neighbours[label];
     const all = graph.sizes[label];
     const number = neighbours.length < all
-      ? `the ${neighbours.length} strongest of ${all} neighbours` : `${all} neighbours`;
+      ? `the ${neighbours.length} strongest of ${all} neighbours` : `${all} ${all === 1 ? "neighbour" : "neighbours"}`;
     part.querySelector("caption").textContent = `${graph.labels[label]}: ${number}`;
     part.querySelector("tbody").replaceChildren(...neighbours.map(row));
     graph.drawn.forEach((drawn, k) => {
