@@ -28,7 +28,7 @@ from spanforest._kernel_rows import (
     KernelFunction,
     KernelRows,
 )
-from spanforest._scaling import Rule, Scaling, rule_for
+from spanforest._scaling import Rule, Scaling, check_scaling, rule_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
     KernelSpec,
@@ -193,7 +193,7 @@ class Input(ABC):
         Here it only checks the name: kernel matrices, and features of kinds that do not
         say otherwise, stay as they are.
         """
-        rule_for(name, self.spec.name, X)
+        check_scaling(name)
 
     @abstractmethod
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Basis:

@@ -138,9 +138,9 @@ def rule_for(name: Any, kernel: Any, X: Any, sample_weight: Any = None) -> Rule 
     >>> rule_for("auto", "tanimoto", X) is None
     True
     """
+    check_scaling(name)
     if name is None:
         return None
-    check_option("scaling", name, SCALINGS)
     everywhere = np.ones(X.shape[1], dtype=bool)
     if name == "standard":
         return Rule(everywhere & (not sparse.issparse(X)), everywhere, False)
@@ -150,6 +150,17 @@ def rule_for(name: Any, kernel: Any, X: Any, sample_weight: Any = None) -> Rule 
         return None
     is_full = _share_of_nonzeros(X, sample_weight) >= 0.5
     return Rule(is_full, is_full, unit_length=kernel == "linear")
+
+
+def check_scaling(name: Any) -> None:
+    """Refuse the name of a scaling that does not exist; None means no scaling.
+
+    Examples
+    --------
+    >>> check_scaling("auto")
+    """
+    if name is not None:
+        check_option("scaling", name, SCALINGS)
 
 
 def kernel_for(X: Any) -> str:
