@@ -273,7 +273,7 @@ class GraphClassifier(
         X = self._read_examples(X, reset=True)
         targets = self._read_targets(X, y, sample_weight)
         Y, self._coding, weight = targets.Y, targets.coding, targets.sample_weight
-        check_offset(read_offset(self.offset), self._coding.n_values)
+        self._check_decisions()
         if targets.rows is not None:
             X = self._input.select(X, targets.rows)
         if is_auto(self.kernel):
@@ -289,6 +289,10 @@ class GraphClassifier(
         basis = learn(X, Y, weight)
         self._use_input(self._input)
         return TrainingSet(basis, Y, self.label_names_, weight, targets.label_weight)
+
+    def _check_decisions(self) -> None:
+        """Refuse an offset that does not fit the labels."""
+        check_offset(read_offset(self.offset), self._coding.n_values)
 
     def _use_input(self, given: Input) -> None:
         """Take a fitted input, and show users what it learned."""

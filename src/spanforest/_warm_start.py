@@ -10,7 +10,10 @@ import joblib
 __all__ = ["fingerprint", "members_to_keep"]
 
 # Parameters that change no member that is already there.
-_FREE = {"n_estimators", "aggregation", "graph", "verbose", "n_jobs", "probability"}
+_FREE = {
+    *("n_estimators", "aggregation", "graph", "verbose", "n_jobs"),
+    *("probability", "threshold"),
+}
 
 
 def fingerprint(params: dict[str, Any], *data: Any) -> str:

@@ -6,7 +6,7 @@ examples, of shape (n, n_cells of the member).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "combine",
     "consensus_margins",
     "count_ballots",
+    "margins_for",
     "predicted_margins",
 ]
 
@@ -185,6 +186,21 @@ def consensus_margins(
     """
     union = consensus_factors(members)
     return predicted_margins(union, average_scores(union, members, scores))
+
+
+def margins_for(
+    aggregation: str,
+) -> Callable[..., list[NDArray[np.float64]]]:
+    """Return the function that computes the margins that probabilities rest on.
+
+    With MVE these are the margins of AMM: votes are too coarse.
+
+    Examples
+    --------
+    >>> margins_for("mve").__name__
+    'average_margins'
+    """
+    return consensus_margins if aggregation == "mam" else average_margins
 
 
 def predicted_margins(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "check_threshold",
     "expected_f1",
     "expected_f1_decisions",
     "hamming_decisions",
@@ -75,18 +76,38 @@ def threshold_decisions(P: ArrayLike, threshold: ArrayLike) -> NDArray[np.intp]:
     >>> threshold_decisions([[0.4, 0.2]], [0.5, 0.1]).tolist()
     [[0, 1]]
     """
-    P, limits = _as_probabilities(P), np.asarray(threshold, dtype=np.float64)
-    if limits.shape not in ((), P.shape[1:]):
+    P = _as_probabilities(P)
+    check_threshold(threshold, np.full(P.shape[1], 2))
+    return np.greater(P, np.asarray(threshold, dtype=np.float64)).astype(np.intp)
+
+
+def check_threshold(threshold: ArrayLike, n_values: NDArray[np.integer]) -> None:
+    """Refuse a threshold that does not fit labels with these numbers of values.
+
+    Examples
+    --------
+    >>> check_threshold([0.5, 0.2], np.array([2, 2]))
+    """
+    if n_values.max() > 2:
+        j = int(n_values.argmax())
         raise ValueError(
-            f"threshold must be one number, or one for each of the {P.shape[1]} "
+            "a threshold is defined for labels with two values; label "
+            f"{j} has {n_values[j]}. Pass threshold=None."
+        )
+    try:
+        limits = np.asarray(threshold, dtype=np.float64)
+    except (TypeError, ValueError):
+        limits = np.array(np.nan)
+    if limits.shape not in ((), n_values.shape):
+        raise ValueError(
+            f"threshold must be one number, or one for each of the {len(n_values)} "
             f"labels; got an array of shape {limits.shape}."
         )
     if not np.all((limits >= 0) & (limits <= 1)):
         raise ValueError(
             "threshold must be between 0 and 1, as probabilities are; got "
-            f"{threshold!r}."
+            f"{threshold!r:.80}."
         )
-    return np.greater(P, limits).astype(np.intp)
 
 
 def expected_f1_decisions(P: ArrayLike) -> NDArray[np.intp]:

@@ -36,10 +36,11 @@ from spanforest.aggregation import (
     AGGREGATIONS,
     Ballot,
     average_margins,
-    consensus_margins,
     count_ballots,
+    margins_for,
 )
 from spanforest.branch_and_bound import decode_exactly
+from spanforest.decisions import check_threshold
 from spanforest.factors import (
     FactorGraph,
     average_scores,
@@ -89,6 +90,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         and train only those that `n_estimators` asks for in addition. The result is
         that of a fit with more members. `X`, `y` and all parameters of the members must
         be the same.
+    threshold : float or list of float
+        With ``probability=True``, `predict` and `score` turn on every label whose
+        probability is larger than this number, or than the number of the label, each
+        label by itself. All other methods stay with label sets. It needs labels with
+        two values. None: the label set of highest score.
 
     Attributes
     ----------
@@ -183,6 +189,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         n_jobs=None,
         probability=False,
         warm_start=False,
+        threshold=None,
     ):
         self.n_estimators = n_estimators
         self.aggregation = aggregation
@@ -208,6 +215,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self.n_jobs = n_jobs
         self.probability = probability
         self.warm_start = warm_start
+        self.threshold = threshold
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all members.
@@ -287,8 +295,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
             self._calibrated_aggregation = self.aggregation
-            is_mam = self.aggregation == "mam"
-            margins = consensus_margins if is_mam else average_margins
+            margins = margins_for(self.aggregation)
             how = plan.settings._replace(offset=0.0)
             members = RefittedMembers(self._member_factors, how, margins)
             seed = plan.calibration_seed
@@ -409,10 +416,24 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         cells = [member._offset_cells[None] for member in self.estimators_]
         return average_scores(self._factors, self._member_factors, cells)[0]
 
+    def _check_decisions(self) -> None:
+        super()._check_decisions()
+        if self.threshold is None:
+            return
+        if not self.probability:
+            raise ValueError(
+                "a threshold is for probabilities, and there are none with "
+                "probability=False. Pass probability=True, or threshold=None."
+            )
+        check_threshold(self.threshold, self._coding.n_values)
+
     def predict(
         self, X: Any, aggregation: str | None = None, inference: str = "certified"
     ) -> NDArray[Any]:
         """Predict label sets.
+
+        With a `threshold`, and unless an aggregation is asked for, it predicts every
+        label whose probability is larger.
 
         Parameters
         ----------
@@ -430,8 +451,10 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             Labels, of the form and type of `y`; a CSR array if `y` was sparse.
         """
         check_is_fitted(self)
-        aggregation = self._find_aggregation(aggregation)
         decoder = find_decoder(inference)
+        if self.threshold is not None and aggregation is None:
+            return self.predict_for(X, threshold=self.threshold)
+        aggregation = self._find_aggregation(aggregation)
         if aggregation == "mam":
             return self._predict_by(X, decoder)
         return self._labels_by(X, lambda rows: self._ballot(rows).choose(aggregation))

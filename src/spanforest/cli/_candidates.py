@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
-HEADER = ("kernel", "C", "loss", "offset", "score", "folds")
+HEADER = ("kernel", "C", "loss", "decision", "score", "folds")
 
 
 def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
@@ -17,7 +17,7 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
     """
     import numpy as np
 
-    from spanforest.tuning._contest import name_of
+    from spanforest.tuning._contest import decision_in_words, name_of
 
     results, chosen = search.cv_results_, search.best_index_
     places = range(sum(key.startswith("split") for key in results))
@@ -31,7 +31,7 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
             "kernel": kernel,
             "C": float(params["C"]),
             "loss": str(params["loss"]),
-            "offset": float(params["offset"]),
+            "decision": decision_in_words(params),
             "score": float(np.nanmean(scores[:, i])),
             "n_folds": int(n_folds[i]),
             "is_chosen": i == chosen,
@@ -55,7 +55,7 @@ def candidate_rows(facts: dict[str, Any]) -> list[tuple[str, ...]]:
     return [
         (
             one["kernel"],
-            *(f"{one['C']:g}", one["loss"], f"{one['offset']:g}"),
+            *(f"{one['C']:g}", one["loss"], one["decision"]),
             *(f"{one['score']:.3f}", str(one["n_folds"])),
         )
         for one in facts["kernels"]

@@ -14,9 +14,12 @@ from spanforest._scaling import MOST_IN_TABLE
 from spanforest.kernels import ForestKernel
 
 GAMMAS = (0.5, 1.0, 2.0)
+CS = (0.3, 1.0, 3.0, 10.0)
+LARGER_CS = (30.0, 100.0)  # for a kernel that is best with the largest of CS
 # A wrong label costs about 1 in training, so an offset of 1 would turn on all labels
 # that training is sure of. Those above 0.6 are for F1: docs/guide/measures.rst.
 OFFSETS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, -0.15)
+THRESHOLDS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 # Trees of a forest in the search; the final forest has all of its trees.
 SEARCH_TREES = 100
 # Examples in the search: few enough for several kernel matrices.
@@ -114,6 +117,34 @@ def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
             "Pass offsets=0."
         )
     return sorted(checked, key=lambda offset: (abs(offset), offset))
+
+
+def read_thresholds(thresholds: Any, n_values: NDArray[np.integer]) -> list[float]:
+    """Return the thresholds to choose from, the one nearest to a half first.
+
+    Examples
+    --------
+    >>> read_thresholds([0.2, 0.4], np.array([2, 2])), read_thresholds(None, np.ones(1))
+    ([0.4, 0.2], [])
+    >>> read_thresholds("auto", np.array([2, 3]))
+    []
+    """
+    if isinstance(thresholds, str) and thresholds == "auto":
+        is_open = len(n_values) > 1 and n_values.max() == 2
+        return list(THRESHOLDS) if is_open else []
+    if thresholds is None:
+        return []
+    numbers = [thresholds] if np.ndim(thresholds) == 0 else list(thresholds)
+    checked = {
+        check_number("each of thresholds", number, maximum=1.0) for number in numbers
+    }
+    if n_values.max() > 2 and checked:
+        j = int(n_values.argmax())
+        raise ValueError(
+            f"thresholds are for labels with two values; label {j} has {n_values[j]}. "
+            "Pass thresholds=None."
+        )
+    return sorted(checked, key=lambda one: (abs(one - 0.5), one))
 
 
 def search_rows(

@@ -2,7 +2,11 @@
 
 Kernels that were named are tried on all folds. Otherwise the best kernel of each kind
 goes on after the first fold, and in the end averages of these kernels are tried too.
-Their members have the same graphs, so averages need no training.
+Their members have the same graphs, so averages need no training. With the best of all,
+thresholds on probabilities are tried.
+
+A kernel that is best with the largest C after its first round is tried with larger
+values.
 
 Nothing here depends on time unless there is a time limit, nor on the number of threads.
 """
@@ -25,16 +29,18 @@ from spanforest.kernels import ForestKernel
 from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, Search, Table
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
+CALIBRATED = 4.0  # so many times as long takes an ensemble that is calibrated
 MOST_HELD = 2**30  # bytes of held-out scores that are kept for averages
 Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, TrainingSet]]
 
 
-@dataclass
+@dataclass(eq=False)
 class Entrant:
     """A kernel of the search, or several that are averaged, with all results."""
 
     params: dict[str, Any]
     table: Table
+    n_costs: int  # that it is tried with
     read: tuple[RandomGraphEnsembleClassifier, TrainingSet] | None = None
     seconds: float = 0.0  # that its last round took
     held_out: AllHeldOut = field(default_factory=dict)
@@ -119,54 +125,178 @@ def compete(
     training of the final ensemble are expected to end in time. The first kernel is
     always tried.
     """
+    contest = Contest(search, reader, deadline, rules.averages)
     going, n_folds, untried = list(entrants), 0, []
     for number, places in enumerate(rules.rounds):
         is_last = number == len(rules.rounds) - 1
-        if number and not deadline.allows(
-            sum(one.seconds for one in going) + _final_seconds(search, going, n_folds)
-        ):
+        if number and not contest.has_time_for_round(going, n_folds):
             break
-        n_after = n_folds + len(places)
-        scored: list[Entrant] = []
-        for entrant in going:
-            expected = max((one.seconds for one in scored), default=0.0)
-            expected += _final_seconds(search, scored, n_after)
-            if not number and scored and not deadline.allows(UNKNOWN * expected):
-                untried.append(entrant.name)
-                continue
-            _score(search, entrant, places, reader)
-            scored.append(entrant)
-            if is_last:
-                _forget_matrices(scored, n_after)
-            if not rules.averages or _held_bytes(entrants) > MOST_HELD:
-                rules = rules._replace(averages=False)
-                for one in entrants:
-                    one.held_out = {}
-        n_folds = n_after
-        if not is_last:
-            going = _survivors(scored, n_folds)
-            for one in scored:
-                if not any(one is other for other in going):
-                    one.forget()
-        else:
-            going = scored
-    averages, are_all = _averages(search, going, n_folds, deadline)
+        n_folds += len(places)
+        scored = contest.hold_round(going, places, n_folds, is_last=is_last)
+        untried += [one.name for one in going if one not in scored]
+        going = scored if is_last else _survivors(scored, n_folds)
+        for one in scored:
+            if one not in going:
+                one.forget()
+        if not number:
+            contest.try_larger_costs(going, n_folds, is_last=is_last)
+    averages, are_all = contest.average(going, n_folds)
     if not are_all:
         untried.append("some averages" if averages else "averages of kernels")
     leader = _best([*going, *averages], n_folds)[0]
+    if not contest.try_thresholds(leader, n_folds):
+        untried.append("thresholds")
+    for one in (*going, *averages):
+        one.held_out = {}
     return Outcome(leader, n_folds, untried, averages)
 
 
-def _score(
-    search: Search, entrant: Entrant, places: Sequence[int], reader: Reader
-) -> None:
-    start = clock()
-    if entrant.read is None:
-        entrant.read = reader(entrant.params)
-    held_out = search.train(entrant.read[1], entrant.name, places)
-    search.score(held_out, entrant.table)
-    entrant.held_out.update(held_out)
-    entrant.seconds = clock() - start
+@dataclass
+class Contest:
+    """How kernels are tried, and what is kept of them."""
+
+    search: Search
+    reader: Reader
+    deadline: Deadline
+    averages: bool  # whether kernels are averaged; no longer if that takes much memory
+
+    def has_time_for_round(self, going: list[Entrant], n_folds: int) -> bool:
+        """Return whether another fold with these kernels ends in time."""
+        seconds = sum(one.seconds for one in going)
+        return self.deadline.allows(seconds + self._final_seconds(going, n_folds))
+
+    def hold_round(
+        self,
+        going: list[Entrant],
+        places: Sequence[int],
+        n_folds: int,
+        *,
+        is_last: bool,
+    ) -> list[Entrant]:
+        """Score kernels on some folds, and return those that time allowed for.
+
+        `n_folds` is the number of folds after this round.
+        """
+        is_first, scored = places[0] == 0, list[Entrant]()
+        for entrant in going:
+            expected = max((one.seconds for one in scored), default=0.0)
+            expected += self._final_seconds(scored, n_folds)
+            has_time = self.deadline.allows(UNKNOWN * expected)
+            if is_first and scored and not has_time:
+                continue
+            self._score(entrant, places)
+            scored.append(entrant)
+            self._make_room(scored, n_folds, is_last=is_last)
+        return scored
+
+    def try_larger_costs(
+        self, entrants: list[Entrant], n_folds: int, *, is_last: bool
+    ) -> None:
+        """Try larger values of C with kernels that are best with the largest so far.
+
+        They are trained again with all values, from the smallest on: the results are
+        those of a search that had all of them from the beginning.
+        """
+        n_costs = len(self.search.grid.Cs)
+        for one in entrants:
+            is_at_edge = one.table.place_of_best(n_folds)[0] == one.n_costs - 1
+            seconds = 2 * one.seconds + self._final_seconds(entrants, n_folds)
+            if (
+                one.n_costs == n_costs
+                or not is_at_edge
+                or not self.deadline.allows(seconds)
+            ):
+                continue
+            one.n_costs, one.table.near_best = n_costs, []
+            self._score(one, range(n_folds))
+            self._make_room(entrants, n_folds, is_last=is_last)
+
+    def average(
+        self, entrants: list[Entrant], n_folds: int
+    ) -> tuple[list[Entrant], bool]:
+        """Return the averages of two or more kernels, and whether time allowed for all.
+
+        They are scored on all folds so far.
+        """
+        search, averages = self.search, list[Entrant]()
+        if not self.averages:
+            return averages, True
+        sizes = range(2, min(len(entrants), search.n_estimators) + 1)
+        for group in chain.from_iterable(combinations(entrants, n) for n in sizes):
+            start = clock()
+            slowest = max(averages, key=lambda one: one.seconds, default=entrants[0])
+            final = self._final_seconds(entrants, n_folds)
+            if not self.deadline.allows(slowest.seconds + UNKNOWN * final):
+                return averages, False
+            average = _average_of(group, Table(search.grid, len(search.folds)))
+            search.score(average.held_out, average.table)
+            average.seconds = clock() - start
+            averages.append(average)
+        return averages, True
+
+    def try_thresholds(self, leader: Entrant, n_folds: int) -> bool:
+        """Try thresholds with the best kernel; return whether time allowed for it.
+
+        There must be a fold to calibrate on and another to measure on, and the scores
+        must have been kept. A threshold makes the final ensemble calibrate its scores.
+        """
+        n_kept = len({place for place, _ in leader.held_out})
+        if not self.search.grid.thresholds or n_folds < 2 or n_kept < n_folds:
+            return True
+        final = self._final_seconds([leader], n_folds)
+        if not self.deadline.allows(CALIBRATED * final):
+            return False
+        self.search.score_thresholds(leader.held_out, leader.table, n_folds)
+        return True
+
+    def _score(self, entrant: Entrant, places: Sequence[int]) -> None:
+        start = clock()
+        if entrant.read is None:
+            entrant.read = self.reader(entrant.params)
+        data, search = entrant.read[1], self.search
+        held_out = search.train(data, entrant.name, places, entrant.n_costs)
+        search.score(held_out, entrant.table)
+        entrant.held_out.update(held_out)
+        entrant.seconds = clock() - start
+
+    def _make_room(
+        self, entrants: list[Entrant], n_folds: int, *, is_last: bool
+    ) -> None:
+        """Forget what is not needed, and what takes too much memory."""
+        for one in _best(entrants, n_folds)[1:]:
+            if is_last:  # no more is trained
+                one.read = None
+            if is_last and not self.averages:
+                one.held_out = {}
+        held = (held for one in entrants for held in one.held_out.values())
+        if sum(one.n_bytes for one in held) > MOST_HELD:
+            self.averages = False
+            for one in entrants:
+                one.held_out = {}
+
+    def _final_seconds(self, entrants: list[Entrant], n_folds: int) -> float:
+        """Return how long the final ensemble will take to train, as far as is known.
+
+        A member takes as long as one of the search, but for the number of examples: a
+        matrix has a row and a column for each. A forest has more trees than in the
+        search.
+        """
+        if not entrants:
+            return 0.0
+        one, search = _best(entrants, n_folds)[0], self.search
+        c, loss, _ = one.table.place_of_best(n_folds)
+        of_search = one.table.fit_seconds[c, loss, 0, 0]
+        n_jobs = effective_n_jobs(search.workers.n_jobs)
+        growth = search.n_samples / len(search.folds[0][0])
+        members = search.n_estimators / len(search.plan.draws)
+        seconds = of_search * members * growth / n_jobs
+        if one.kernels == ["linear"]:
+            return seconds
+        has_forest = any(
+            kernel == "forest" or isinstance(kernel, ForestKernel)
+            for kernel in one.kernels
+        )
+        return (seconds + (one.seconds if has_forest else 0.0)) * growth
 
 
 def _best(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
@@ -186,48 +316,6 @@ def _survivors(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
     return [one for one in entrants if best_of_kind[one.kind] is one]
 
 
-def _forget_matrices(entrants: list[Entrant], n_folds: int) -> None:
-    """Keep only what the leader has read: no more is trained."""
-    for one in _best(entrants, n_folds)[1:]:
-        one.read = None
-
-
-def _averages(
-    search: Search, entrants: list[Entrant], n_folds: int, deadline: Deadline
-) -> tuple[list[Entrant], bool]:
-    """Return the averages of two or more kernels, and whether time allowed for all.
-
-    They are scored on all folds so far. There are none if held-out scores were not
-    kept.
-    """
-    sizes = range(2, min(len(entrants), search.n_estimators) + 1)
-    groups = chain.from_iterable(combinations(entrants, size) for size in sizes)
-    averages: list[Entrant] = []
-    if not _held_bytes(entrants):
-        return averages, True
-    are_all = True
-    for group in groups:
-        start = clock()
-        slowest = max(averages, key=lambda one: one.seconds, default=entrants[0])
-        final = _final_seconds(search, entrants, n_folds)
-        if not deadline.allows(slowest.seconds + UNKNOWN * final):
-            are_all = False
-            break
-        average = _average_of(group, Table(search.grid, len(search.folds)))
-        search.score(average.held_out, average.table)
-        average.forget()
-        average.seconds = clock() - start
-        averages.append(average)
-    for one in entrants:
-        one.held_out = {}
-    return averages, are_all
-
-
-def _held_bytes(entrants: list[Entrant]) -> int:
-    """Return the memory that all held-out scores take."""
-    return sum(held.n_bytes for one in entrants for held in one.held_out.values())
-
-
 def _average_of(group: Sequence[Entrant], table: Table) -> Entrant:
     """Return an entrant with the members of all kernels in the group."""
     params = {key: value for one in group for key, value in one.params.items()}
@@ -238,30 +326,8 @@ def _average_of(group: Sequence[Entrant], table: Table) -> Entrant:
         )
         for key, (_, values) in group[0].held_out.items()
     }
-    return Entrant(params, table, held_out=held_out)
-
-
-def _final_seconds(search: Search, entrants: list[Entrant], n_folds: int) -> float:
-    """Return how long the final ensemble will take to train, as far as is known.
-
-    A member takes as long as one of the search, but for the number of examples: a
-    matrix has a row and a column for each. A forest has more trees than in the search.
-    """
-    if not entrants:
-        return 0.0
-    one = _best(entrants, n_folds)[0]
-    c, loss, _ = np.unravel_index(one.table.means(n_folds).argmax(), search.shape)
-    of_search = one.table.fit_seconds[c, loss, 0, 0]
-    n_jobs = effective_n_jobs(search.workers.n_jobs)
-    growth = search.n_samples / len(search.folds[0][0])
-    members = search.n_estimators / len(search.plan.draws)
-    seconds = of_search * members * growth / n_jobs
-    if one.kernels == ["linear"]:
-        return seconds
-    has_forest = any(
-        kernel == "forest" or isinstance(kernel, ForestKernel) for kernel in one.kernels
-    )
-    return (seconds + (one.seconds if has_forest else 0.0)) * growth
+    n_costs = min(one.n_costs for one in group)
+    return Entrant(params, table, n_costs, held_out=held_out)
 
 
 def name_of(params: dict[str, Any]) -> str:
@@ -281,6 +347,18 @@ def name_of(params: dict[str, Any]) -> str:
     *others, last = map(kernel_in_words, kernels)
     name = f"{', '.join(others)} and {last} averaged" if others else last
     return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
+
+
+def decision_in_words(params: dict[str, Any]) -> str:
+    """Return how labels are decided on.
+
+    Examples
+    --------
+    >>> decision_in_words({"offset": 0.3}), decision_in_words({"threshold": 0.25})
+    ('offset 0.3', 'threshold 0.25')
+    """
+    name = "threshold" if "threshold" in params else "offset"
+    return f"{name} {params[name]:g}"
 
 
 def choice_in_words(
@@ -307,8 +385,8 @@ def choice_in_words(
     if n_averages:
         among += f" and {count(n_averages, 'average')} of them"
     line = (
-        f"{name_of(params)}, C {params['C']:g}, loss {params['loss']}, offset "
-        f"{params['offset']:g}: score {scores[best]:.3f} on "
+        f"{name_of(params)}, C {params['C']:g}, loss {params['loss']}, "
+        f"{decision_in_words(params)}: score {scores[best]:.3f} on "
         f"{count(outcome.n_folds, 'fold')}, best of {count(len(tried), 'candidate')} "
         f"with {among}"
     )

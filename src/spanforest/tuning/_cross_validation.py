@@ -18,38 +18,55 @@ from scipy.stats import rankdata
 from sklearn.model_selection import check_cv
 
 from spanforest._blas import single_blas_thread
+from spanforest._calibration_folds import RefittedMembers
 from spanforest._compilation import clock
 from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
 from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
 from spanforest._weights import Targets
-from spanforest.aggregation import combine
+from spanforest.aggregation import combine, margins_for
 from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._scoring import Judge
+from spanforest.tuning._thresholds import HeldOutMargins, threshold_predictions
 
 N_NEAR_BEST = 3  # pairs of C and loss, per kernel, that are tried with every offset
 
 
 class Grid(NamedTuple):
-    """The losses, values of C and offsets to choose from."""
+    """The losses, values of C, offsets and thresholds to choose from."""
 
     losses: list[str]
     Cs: list[float]  # ascending
+    n_first: int  # so many values of C are tried with every kernel
     offsets: list[float]  # the first one is tried with every loss and C
+    thresholds: list[float]  # tried in place of offsets with the best candidate
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """The parameters of an ensemble for each offset, then for each threshold."""
+        offsets = [{"offset": one} for one in self.offsets]
+        return offsets + [
+            {"threshold": one, "probability": True} for one in self.thresholds
+        ]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """How many values of C, losses and decisions there are."""
+        return len(self.Cs), len(self.losses), len(self.decisions)
 
 
 class Table:
     """Results of the candidates of one kernel.
 
-    All arrays have the shape (n_Cs, n_losses, n_offsets, n_folds), with NaN for what
-    was not tried.
+    All arrays have the shape (n_costs, n_losses, n_decisions, n_folds), with NaN for
+    what was not tried. Costs are values of C.
     """
 
     def __init__(self, grid: Grid, n_folds: int) -> None:
-        shape = len(grid.Cs), len(grid.losses), len(grid.offsets), n_folds
+        shape = *grid.shape, n_folds
         self.scores = np.full(shape, np.nan)
         self.fit_seconds = np.full(shape, np.nan)
         self.score_seconds = np.full(shape, np.nan)
@@ -63,6 +80,12 @@ class Table:
     def best(self, n_folds: int) -> float:
         """Return the highest mean over the first folds."""
         return float(self.means(n_folds).max())
+
+    def place_of_best(self, n_folds: int) -> tuple[int, int, int]:
+        """Return the places of C, loss and decision with the highest mean."""
+        means = self.means(n_folds)
+        c, loss, decision = np.unravel_index(means.argmax(), means.shape)
+        return int(c), int(loss), int(decision)
 
 
 class Fold(NamedTuple):
@@ -116,9 +139,35 @@ class HeldOut(NamedTuple):
         return sum(own.nbytes for member in self.members for own in member.scores)
 
     @property
+    def n_costs(self) -> int:
+        """How many values of C all members have in common, the first ones."""
+        return min(len(member.scores) for member in self.members)
+
+    @property
     def seconds(self) -> NDArray[np.float64]:
-        """The time that all members took to train, for every C."""
-        return np.sum([member.seconds for member in self.members], axis=0)
+        """The time that all members took to train, for these values of C."""
+        return np.sum(
+            [member.seconds[: self.n_costs] for member in self.members], axis=0
+        )
+
+    def margins_of_on(
+        self, how: Settings, aggregation: str, c: int
+    ) -> NDArray[np.float64]:
+        """Return how strongly each label is predicted to be on.
+
+        `c` is the place of C. The unit is what training asks of a label, as in
+        calibration. A label that has one value in the fold has NaN.
+        """
+        factors = [member.factors for member in self.members]
+        members = RefittedMembers(factors, how, margins_for(aggregation))
+        margins = members.margins(factors, [one.scores[c] for one in self.members])
+        on = [
+            margin[:, 1] - margin[:, 0]
+            if margin.shape[1] == 2
+            else np.nan * margin[:, 0]
+            for margin in margins
+        ]
+        return np.column_stack(on) / members.margin_units
 
     def codes_in_all_data(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes that all data have for predicted codes."""
@@ -142,13 +191,12 @@ class Search(NamedTuple):
     n_estimators: int  # of the final ensemble
     n_samples: int  # that it learns from
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """How many values of C, losses and offsets there are."""
-        return len(self.grid.Cs), len(self.grid.losses), len(self.grid.offsets)
-
-    def train(self, data: TrainingSet, what: str, places: Sequence[int]) -> AllHeldOut:
+    def train(
+        self, data: TrainingSet, what: str, places: Sequence[int], n_costs: int
+    ) -> AllHeldOut:
         """Train all members with one kernel on some folds; `what` names it to users.
+
+        They are trained with the first `n_costs` values of C.
 
         Kernels are in single precision, which takes half the memory and time; its
         rounding is far below the tolerance of the search.
@@ -159,7 +207,7 @@ class Search(NamedTuple):
         settings = [self.plan.settings._replace(loss=loss) for loss in losses]
         keys = list(product(places, range(len(losses))))
         calls = [
-            (*folds[place].of_member(t), draw, settings[k], self.grid.Cs)
+            (*folds[place].of_member(t), draw, settings[k], self.grid.Cs[:n_costs])
             for place, k in keys
             for t, draw in enumerate(self.plan.draws)
         ]
@@ -175,18 +223,48 @@ class Search(NamedTuple):
 
         Every C and loss is tried with the first offset, the best of them with all.
         """
+        n_costs = min(held.n_costs for held in held_out.values())
         for (place, k), held in held_out.items():
             # of as many members as the search has: averages have more
             share = len(self.plan.draws) / len(held.members)
-            table.fit_seconds[:, k, :, place] = share * held.seconds[:, None]
-        everywhere = list(
-            product(range(len(self.grid.Cs)), range(len(self.grid.losses)))
-        )
+            table.fit_seconds[:n_costs, k, :, place] = (
+                share * held.seconds[:n_costs, None]
+            )
+        everywhere = list(product(range(n_costs), range(len(self.grid.losses))))
         self._decode(held_out, table, everywhere, [0])
         if not table.near_best:
             table.near_best = self._near_best(table, {place for place, _ in held_out})
         others = range(1, len(self.grid.offsets))
         self._decode(held_out, table, table.near_best, others)
+
+    def score_thresholds(
+        self, held_out: AllHeldOut, table: Table, n_folds: int
+    ) -> None:
+        """Score thresholds with the best C and loss of one kernel."""
+        grid = self.grid
+        c, k, _ = table.place_of_best(n_folds)
+        settings = self.plan.settings._replace(loss=grid.losses[k])
+        folds = []
+        for f in range(n_folds):
+            held, (_, test) = held_out[f, k], self.folds[f]
+            only = [-1 if len(values) > 1 else values[0] for values in held.values]
+            weight = self.judge.sample_weight
+            folds.append(
+                HeldOutMargins(
+                    held.margins_of_on(settings, self.aggregation, c),
+                    np.array(only),
+                    self.judge.Y[test],
+                    None if weight is None else weight[test],
+                )
+            )
+        start = clock()
+        predictions = threshold_predictions(folds, grid.thresholds)
+        seconds = (clock() - start) / (len(folds) * len(grid.thresholds))
+        for f, by_threshold in enumerate(predictions):
+            test = self.folds[f][1]
+            for o, codes in enumerate(by_threshold, len(grid.offsets)):
+                table.scores[c, k, o, f] = self.judge.score(test, codes)
+                table.score_seconds[c, k, o, f] = seconds
 
     def _decode(
         self,
@@ -225,7 +303,9 @@ class Search(NamedTuple):
     def _near_best(self, table: Table, places: Iterable[int]) -> list[tuple[int, int]]:
         """Return the values of C and losses that are worth trying with all offsets."""
         means = table.scores[:, :, 0, sorted(places)].mean(axis=2)
-        order = np.argsort(-means, axis=None, kind="stable")[:N_NEAR_BEST]
+        n_tried = np.isfinite(means).sum()
+        order = np.argsort(-means, axis=None, kind="stable")  # untried ones come last
+        order = order[: min(N_NEAR_BEST, n_tried)]
         n_losses = len(self.grid.losses)
         return sorted((int(at) // n_losses, int(at) % n_losses) for at in order)
 
@@ -266,8 +346,9 @@ def cv_results(
 ) -> dict[str, Any]:
     """Return a row for every candidate, in the layout of scikit-learn's searches.
 
-    Offsets that were not tried with some C and loss have no row. Scores of a kernel
-    that was dropped are NaN on the folds that it was not tried on, and so is its mean.
+    Offsets and thresholds that were not tried with some C and loss have no row, nor do
+    larger values of C that were not tried. Scores of a kernel that was dropped are NaN
+    on the folds that it was not tried on, and so is its mean.
 
     Parameters
     ----------
@@ -280,25 +361,29 @@ def cv_results(
     n_folds : int
         Means are over the first folds, this many.
     """
+    decisions = grid.decisions
     params = [
-        {**kernel, "C": C, "loss": loss, "offset": offset}
-        for kernel, C, loss, offset in product(
-            kernels, grid.Cs, grid.losses, grid.offsets
+        {**kernel, "C": C, "loss": loss, **decision}
+        for kernel, C, loss, decision in product(
+            kernels, grid.Cs, grid.losses, decisions
         )
     ]
     scores, fit_seconds, score_seconds = (
         _stacked([getattr(table, name) for table in tables])
         for name in ("scores", "fit_seconds", "score_seconds")
     )
-    is_plain = np.array([one["offset"] == grid.offsets[0] for one in params])
-    kept = np.flatnonzero(is_plain | np.isfinite(scores).any(axis=1))
+    is_always_tried = np.zeros(grid.shape, dtype=bool)
+    is_always_tried[: grid.n_first, :, 0] = True
+    is_kept = np.isfinite(scores).any(axis=1)
+    is_kept |= np.tile(is_always_tried.ravel(), len(tables))
+    kept = np.flatnonzero(is_kept)
     params, scores = [params[place] for place in kept], scores[kept]
     results: dict[str, Any] = {}
     for key, seconds in (("fit", fit_seconds[kept]), ("score", score_seconds[kept])):
         results[f"mean_{key}_time"] = seconds[:, :n_folds].mean(axis=1)
         results[f"std_{key}_time"] = seconds[:, :n_folds].std(axis=1)
     kinds = {"kernel": object, "gamma": float, "C": float, "loss": object}
-    for key, kind in (kinds | {"offset": float}).items():
+    for key, kind in (kinds | {"offset": float, "threshold": float}).items():
         column = np.ma.masked_all(len(params), dtype=kind)
         for place, candidate in enumerate(params):
             if key in candidate:

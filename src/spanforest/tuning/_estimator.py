@@ -33,11 +33,14 @@ from spanforest.kernels import KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
+    CS,
     GAMMAS,
+    LARGER_CS,
     MOST_COMPARED,
     Menu,
     kernels_for,
     read_offsets,
+    read_thresholds,
     search_rows,
     with_fewer_trees,
 )
@@ -76,10 +79,10 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
 class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     """Random graph ensemble that chooses its parameters by cross-validation.
 
-    It chooses the kernel, its scale, C, the loss and the offset. Candidates are tried
-    with a few trees on every fold. Then an ensemble of full size is trained on all
-    examples with the best one. Predictions and fitted attributes are those of that
-    ensemble, `best_estimator_`.
+    It chooses the kernel, its scale, C, the loss, and an offset or a threshold.
+    Candidates are tried with a few trees on every fold. Then an ensemble of full size
+    is trained on all examples with the best one. Predictions and fitted attributes are
+    those of that ensemble, `best_estimator_`.
 
     By default it looks at the examples to decide which kernels to try. After the first
     fold the best kernel of each kind goes on: linear, Gaussian, forest. In the end it
@@ -116,7 +119,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         examples (for "poly", their mean squared length) becomes 1. By default
         0.5, 1, 2. Kernels in lists and sums have their default gamma.
     Cs : sequence of float
-        Values of C to choose from: the weight of the training errors.
+        Values of C to choose from: the weight of the training errors. ``"auto"``: 0.3,
+        1, 3 and 10; and with a kernel that is best with 10 after its first fold also 30
+        and 100.
     losses : str or sequence of str
         Losses to choose from. ``"edge"`` counts edges whose label pair is wrong,
         ``"hamming"`` counts wrong labels.
@@ -125,6 +130,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         is on. The three best combinations of C and loss of every kernel are tried with
         all of them. ``"auto"``: -0.15 to 0.9 in steps of 0.15, or 0 alone if a label
         has more than two values.
+    thresholds : float or sequence of float
+        Thresholds on probabilities to choose from. The best candidate of all is also
+        tried with each of them in place of an offset: a label is then on if its
+        calibrated probability is larger, each label by itself. If one is chosen, the
+        final ensemble has it, and ``probability=True``. ``"auto"``: 0.2 to 0.5 in steps
+        of 0.05, or none if there is one label or a label has more than two values.
+        None: no thresholds.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -162,8 +174,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    C_, gamma_, kernel_, loss_, offset_
-        The choice; `gamma_` is None if the kernel has none.
+    C_, gamma_, kernel_, loss_, offset_, threshold_
+        The choice; `gamma_` is None if the kernel has none, `threshold_` unless there
+        is one in place of an offset.
     chosen_ : str
         The choice in one line: what was chosen, with which score, among how many.
     best_params_ : dict
@@ -217,12 +230,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         kernel_params=None,
         normalize_kernel=False,
         scaling="auto",
-        Cs=(0.3, 1.0, 3.0, 10.0),
+        Cs="auto",
         losses=("edge", "hamming"),
         offsets="auto",
+        thresholds="auto",
         fit_intercept=True,
         tol=0.05,
-        max_iter=100,
+        max_iter=300,
         training="separate",
         missing_label=None,
         class_weight=None,
@@ -248,6 +262,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.Cs = Cs
         self.losses = losses
         self.offsets = offsets
+        self.thresholds = thresholds
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -327,7 +342,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
         search = self._prepare(template, everything, seen, targets)
         n_folds = len(search.folds)
-        entrants = [Entrant(kernel, Table(search.grid, n_folds)) for kernel in kernels]
+        grid = search.grid
+        entrants = [
+            Entrant(kernel, Table(grid, n_folds), grid.n_first) for kernel in kernels
+        ]
         rules = Rules.of(
             n_folds,
             is_open=not menu.is_named,
@@ -343,7 +361,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         entrants += outcome.averages
         tables = [entrant.table for entrant in entrants]
         params = [entrant.params for entrant in entrants]
-        self._store_choice(cv_results(params, search.grid, tables, outcome.n_folds))
+        self._store_choice(cv_results(params, grid, tables, outcome.n_folds))
         notes = [menu.note, note]
         self.chosen_ = choice_in_words(
             self.cv_results_, self.best_index_, outcome, notes
@@ -385,15 +403,23 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     )
 
     def _read_grid(self, n_values: NDArray[np.integer]) -> Grid:
-        """Check the losses, values of C and offsets to choose from."""
-        Cs = [
-            check_number("each of Cs", C, maximum=LARGEST)
-            for C in as_list("Cs", self.Cs)
-        ]
+        """Check what there is to choose from."""
         losses = as_list("losses", self.losses)
         for loss in losses:
             find_loss(loss)
-        return Grid(losses, sorted(set(Cs)), read_offsets(self.offsets, n_values))
+        if is_auto(self.Cs):
+            Cs, n_first = [*CS, *LARGER_CS], len(CS)
+        else:
+            given = as_list("Cs", self.Cs)
+            checked = {check_number("each of Cs", C, maximum=LARGEST) for C in given}
+            Cs, n_first = sorted(checked), len(checked)
+        return Grid(
+            losses,
+            Cs,
+            n_first,
+            read_offsets(self.offsets, n_values),
+            read_thresholds(self.thresholds, n_values),
+        )
 
     def _read_deadline(self) -> Deadline:
         limit = self.time_limit
@@ -552,7 +578,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.gamma_ = self.best_params_.get("gamma")
         self.C_ = self.best_params_["C"]
         self.loss_ = self.best_params_["loss"]
-        self.offset_ = self.best_params_["offset"]
+        self.offset_ = self.best_params_.get("offset", 0.0)
+        self.threshold_ = self.best_params_.get("threshold")
 
 
 class Examples(NamedTuple):
