@@ -28,6 +28,7 @@ def tuned(**params):
         "Cs": [0.1, 1.0],
         "losses": "edge",
         "offsets": 0.0,
+        "thresholds": None,
         "n_estimators_search": 2,
         "scaling": None,
         "tol": 0.5 if PLAIN else 0.05,
@@ -61,6 +62,7 @@ def fold_by_fold(X, Y, kernel, n_members=1, **params):
         Cs=1.0,
         losses="edge",
         offsets=0.0,
+        thresholds=None,
         cv=folds,
         scoring=remember,
         n_estimators_search=min(n_members, 2),  # a list of kernels needs them all

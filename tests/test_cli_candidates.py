@@ -66,7 +66,9 @@ def test_inspect_shows_the_candidates_of_a_model_that_was_saved(ok, tmp_path):
     first, *others = tuning["kernels"]
     assert first["is_chosen"]
     assert first["score"] == pytest.approx(model.best_score_)
-    assert (first["C"], first["offset"]) == (model.C_, model.offset_)
+    assert (first["C"], first["threshold"]) == (model.C_, model.threshold_)
+    assert (first["offset"] or 0.0) == model.offset_
+    assert first["decision"] in model.chosen_
     assert len(others) == 2
     assert not any(one["is_chosen"] for one in others)
     results = model.cv_results_

@@ -220,3 +220,35 @@ def test_unknown_options_of_prediction_are_refused():
         next(fitted.staged_predict(X, aggregation="mean"))
     with pytest.raises(ValueError, match="one of 'certified', 'max_product'; got 'x'"):
         fitted.predict(X, inference="x")
+
+
+@pytest.mark.needs_compiled
+def test_a_threshold_turns_on_the_labels_whose_probability_is_larger(tmp_path):
+    clf = ensemble(3, probability=True, threshold=0.2).fit(X, Y)
+    expected = clf.predict_proba(X_new) > 0.2
+    assert_array_equal(clf.predict(X_new), expected)
+    assert clf.score(X_new, expected.astype(int)) == 1.0
+    limits = np.linspace(0.1, 0.9, Y.shape[1])
+    clf.set_params(threshold=limits)
+    assert_array_equal(clf.predict(X_new), clf.predict_proba(X_new) > limits)
+    # whole label sets, if these are asked for
+    plain = ensemble(3).fit(X, Y)
+    for aggregation in AGGREGATIONS:
+        assert_array_equal(
+            clf.predict(X_new, aggregation), plain.predict(X_new, aggregation)
+        )
+
+
+@pytest.mark.parametrize(
+    ("params", "y", "message"),
+    [
+        ({"threshold": 0.5}, Y, "none with probability=False. Pass probability=True"),
+        ({"threshold": 2, "probability": True}, Y, "between 0 and 1.* got 2"),
+        ({"threshold": "a", "probability": True}, Y, "between 0 and 1.* got 'a'"),
+        ({"threshold": [0.5], "probability": True}, Y, "or one for each of the"),
+        ({"threshold": 0.5, "probability": True}, GRADES, "labels with two values"),
+    ],
+)
+def test_a_threshold_that_does_not_fit_is_refused(params, y, message):
+    with pytest.raises(ValueError, match=message):
+        ensemble(2, **params).fit(X, y)

@@ -1,5 +1,7 @@
 """Which kernels are tried on which folds, and what a time limit leaves out."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,23 @@ from spanforest import RandomGraphEnsembleClassifier, _compilation
 from spanforest.aggregation import combine
 from spanforest.kernels import ForestKernel
 from spanforest.tuning import _candidates, _contest, _estimator
-from spanforest.tuning._contest import Deadline, Entrant, Rules, compete, name_of
+from spanforest.tuning._contest import (
+    Contest,
+    Deadline,
+    Entrant,
+    Rules,
+    compete,
+    name_of,
+)
 from spanforest.tuning._cross_validation import Grid, Search, Table
+
+
+class FakeScores(NamedTuple):
+    """What a search holds of a kernel."""
+
+    kernel: int
+    n_costs: int
+    n_bytes: int = 0
 
 
 class FakeSearch:
@@ -22,7 +39,7 @@ class FakeSearch:
     The kernels of its entrants are their numbers.
     """
 
-    shape = 1, 1, 1
+    grid = Grid(["edge"], [1.0], 1, [0.0], [])
     n_samples, n_estimators = 3, 1
     folds = ((range(2), range(1)),) * 3
 
@@ -33,24 +50,23 @@ class FakeSearch:
         self.workers = self.plan = self
         self.n_jobs, self.draws = 1, [0]
 
-    def train(self, data, name, places):
+    def train(self, data, name, places, n_costs):
         kernel = int(name.split()[1])
         self.tried += [(kernel, place) for place in places]
         if self.clock is not None:
             self.clock[0] += self.seconds * len(places)
-        return {(place, 0): kernel for place in places}
+        return {(place, 0): FakeScores(kernel, n_costs) for place in places}
 
     def score(self, held_out, table):
-        for (place, _), kernel in held_out.items():
-            table.scores[0, 0, 0, place] = self.scores[kernel][place]
-            table.fit_seconds[0, 0, 0, place] = 0.0
+        for (place, _), (kernel, n_costs, _) in held_out.items():
+            table.scores[:n_costs, 0, 0, place] = self.scores[kernel][place]
+            table.fit_seconds[:n_costs, 0, 0, place] = 0.0
 
 
 def held(search, is_open=True, limit=None, kinds="aaaaa"):
     """Hold a contest of kernels whose names are a kind and their number."""
-    grid = Grid(["edge"], [1.0], [0.0])
     entrants = [
-        OfKind({"kernel": f"{kind} {k}"}, Table(grid, 3))
+        OfKind({"kernel": f"{kind} {k}"}, Table(search.grid, 3), search.grid.n_first)
         for k, (kind, _) in enumerate(zip(kinds, search.scores, strict=False))
     ]
     start = _compilation.clock() if search.clock is not None else np.inf
@@ -110,6 +126,41 @@ def test_only_the_winner_keeps_what_it_has_read():
 def test_of_equal_kernels_the_first_one_wins():
     outcome, entrants = held(FakeSearch([[1, 1, 1]] * 4))
     assert outcome.leader is entrants[0]
+
+
+class SearchAlongC(FakeSearch):
+    """A search with two values of C to begin with, and two larger ones."""
+
+    grid = Grid(["edge"], [1.0, 2.0, 4.0, 8.0], 2, [0.0], [])
+
+    def score(self, held_out, table):
+        super().score(held_out, table)
+        for (place, _), (kernel, n_costs, _) in held_out.items():
+            best = self.best_places[kernel]
+            gain = np.arange(n_costs) == min(best, n_costs - 1)
+            table.scores[:n_costs, 0, 0, place] += 0.1 * gain
+
+
+def test_a_kernel_that_is_best_with_the_largest_c_is_tried_with_larger_ones():
+    search = SearchAlongC([[1, 1, 1], [2, 2, 2], [3, 3, 3]])
+    search.best_places = [3, 0, 2]
+    outcome, entrants = held(search, kinds="abc")
+    # after the first fold both kernels at the edge are trained again on that fold
+    again = [(0, 0), (2, 0)]
+    later = [(k, fold) for fold in (1, 2) for k in range(3)]
+    assert search.tried == [(0, 0), (1, 0), (2, 0), *again, *later]
+    assert [one.n_costs for one in entrants] == [4, 2, 4]
+    assert outcome.leader is entrants[2]
+    assert outcome.leader.table.place_of_best(3)[0] == 2
+
+
+def test_larger_values_of_c_are_tried_in_time_only(clock):
+    search = SearchAlongC([[1, 1, 1]], clock)
+    search.best_places = [3]
+    outcome, (entrant,) = held(search, limit=2.5)
+    assert entrant.n_costs == 2
+    assert clock[0] == 2
+    assert outcome.n_folds == 2
 
 
 @pytest.fixture
@@ -240,16 +291,16 @@ def test_an_average_that_wins_is_an_ensemble_whose_members_take_turns(monkeypatc
 @pytest.mark.needs_compiled
 def test_averages_that_a_time_limit_left_out_are_named(monkeypatch):
     allows = Deadline.allows
-    averages = _contest._averages
+    average = Contest.average
 
-    def too_late(search, entrants, n_folds, deadline):
+    def too_late(contest, entrants, n_folds):
         monkeypatch.setattr(Deadline, "allows", lambda deadline, seconds: False)
         try:
-            return averages(search, entrants, n_folds, deadline)
+            return average(contest, entrants, n_folds)
         finally:
             monkeypatch.setattr(Deadline, "allows", allows)
 
-    monkeypatch.setattr(_contest, "_averages", too_late)
+    monkeypatch.setattr(Contest, "average", too_late)
     fitted = automatic(n_estimators=3).fit(X, Y)
     assert "the time limit left out averages of kernels" in fitted.chosen_
 

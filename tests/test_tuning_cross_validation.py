@@ -17,6 +17,7 @@ from small_data import NOISY_Y as Y
 
 from spanforest import RandomGraphEnsembleClassifier, _training
 from spanforest.aggregation import AGGREGATIONS
+from spanforest.calibration import fit_calibration
 from spanforest.graphs import FROM_LABELS, informed_random_tree
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.solver import solve_path
@@ -124,6 +125,78 @@ def test_an_offset_that_helps_the_measure_is_chosen():
     assert fitted.offset_ == 1.0
     assert fitted.best_score_ > plain.best_score_ + 0.05
     assert fitted.predict(X_new).sum() > plain.predict(X_new).sum()
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("aggregation", ["mam", "amm"])
+def test_scores_with_thresholds_are_those_of_calibrated_ensembles(exactly, aggregation):
+    options = {"tol": 1e-3, "aggregation": aggregation, "loss": "hamming"}
+    thresholds, n_folds = [0.5, 0.3, 0.15], 3
+    fitted = tuned(
+        thresholds=thresholds,
+        Cs=1.0,
+        losses="hamming",
+        tol=1e-3,
+        aggregation=aggregation,
+    ).fit(X, Y)
+    plain = RandomGraphEnsembleClassifier(
+        2, kernel="rbf", gamma=UNIT, scaling=None, max_iter=1000, random_state=0
+    ).set_params(**options)
+    folds = list(LabelCardinalityKFold(n_folds, random_state=0).split(X, Y))
+    margins = [
+        clone(plain).fit(X[train], Y[train]).decision_function(X[test])
+        for train, test in folds
+    ]
+    results = pd.DataFrame(fitted.cv_results_).set_index("param_threshold")
+    for f, (_, test) in enumerate(folds):
+        others = [g for g in range(n_folds) if g != f]
+        pairs, own = (
+            [np.column_stack([0 * m, m]) for m in np.concatenate(some).T]
+            for some in ([margins[g] for g in others], [margins[f]])
+        )
+        known = np.concatenate([Y[folds[g][1]] for g in others])
+        calibration = fit_calibration(pairs, known)
+        P = np.column_stack([p[:, 1] for p in calibration.probabilities(own)])
+        for threshold in thresholds:
+            expected = mean_of_three(Y[test], (threshold < P).astype(int))
+            score = results.loc[threshold, f"split{f}_test_score"]
+            assert score == pytest.approx(expected, abs=0.02)
+
+
+def test_a_threshold_that_helps_the_measure_is_chosen():
+    def how_many_are_on(truth, predicted):
+        return predicted.mean()
+
+    fitted = tuned(scoring=how_many_are_on, thresholds=[0.4, 0.02], Cs=1.0).fit(X, Y)
+    assert (fitted.threshold_, fitted.offset_) == (0.02, 0.0)
+    assert "threshold 0.02: score" in fitted.chosen_
+    final = fitted.best_estimator_
+    assert (final.threshold, final.probability) == (0.02, True)
+    expected = (final.predict_proba(X_new) > 0.02).astype(int)
+    assert_array_equal(fitted.predict(X_new), expected)
+    again = RandomGraphEnsembleClassifier(
+        **final.get_params() | fitted.best_params_
+    ).fit(X, Y)
+    assert_array_equal(again.predict(X_new), expected)
+
+
+def test_thresholds_are_for_several_labels_with_two_values():
+    for y in (GRADES, Y[:, 0]):
+        fitted = tuned(thresholds="auto", scoring="microlabel_accuracy").fit(X, y)
+        assert "param_threshold" not in fitted.cv_results_
+
+
+@pytest.mark.needs_compiled
+def test_larger_values_of_c_change_nothing_about_smaller_ones():
+    rng = np.random.default_rng(0)
+    clean = (X @ rng.normal(size=(X.shape[1], 3)) > 0).astype(int)
+    options = {"kernels": "rbf", "gammas": [0.3], "n_estimators": 2}
+    chosen = tuned(Cs="auto", **options).fit(X, clean)
+    assert 100.0 in chosen.cv_results_["param_C"]  # 10 was best after the first round
+    given = tuned(Cs=[0.3, 1, 3, 10, 30, 100], **options).fit(X, clean)
+    for name, values in given.cv_results_.items():
+        if "time" not in name:
+            assert_array_equal(chosen.cv_results_[name], values)
 
 
 @pytest.mark.needs_compiled

@@ -225,6 +225,8 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"offsets": ()}, "offsets must hold at least one value"),
         ({"offsets": ["0"]}, "each of offsets must be a number"),
         ({"offsets": [1e308]}, "each of offsets must be at most 1e.100; got 1e.308"),
+        ({"thresholds": [1.5]}, "each of thresholds must be at most 1; got 1.5"),
+        ({"thresholds": "0.5"}, "each of thresholds must be a number"),
         ({"cv": 1}, "cv=1 folds cannot be made of n_samples=60"),
         ({"cv": 61}, "cv=61 folds cannot be made of n_samples=60"),
         ({"cv": None}, "cv must be a number, a splitter or folds; got None"),

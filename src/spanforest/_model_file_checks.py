@@ -197,7 +197,8 @@ def _check_search(search: RandomGraphEnsembleClassifierCV) -> None:
     candidates = results["params"]
     if (
         any(len(column) != len(candidates) for column in results.values())
-        or not all({"kernel", "C", "loss", "offset"} <= {*one} for one in candidates)
+        or not all({"kernel", "C", "loss"} <= {*one} for one in candidates)
+        or not all({"offset", "threshold"} & {*one} for one in candidates)
         or search.best_index_ not in range(len(candidates))
     ):
         raise ValueError("its candidates and their scores do not fit together")

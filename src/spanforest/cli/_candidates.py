@@ -31,6 +31,8 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
             "kernel": kernel,
             "C": float(params["C"]),
             "loss": str(params["loss"]),
+            "offset": params.get("offset"),
+            "threshold": params.get("threshold"),
             "decision": decision_in_words(params),
             "score": float(np.nanmean(scores[:, i])),
             "n_folds": int(n_folds[i]),

@@ -383,7 +383,8 @@ def cv_results(
         results[f"mean_{key}_time"] = seconds[:, :n_folds].mean(axis=1)
         results[f"std_{key}_time"] = seconds[:, :n_folds].std(axis=1)
     kinds = {"kernel": object, "gamma": float, "C": float, "loss": object}
-    for key, kind in (kinds | {"offset": float, "threshold": float}).items():
+    kinds |= {"offset": float, **({"threshold": float} if grid.thresholds else {})}
+    for key, kind in kinds.items():
         column = np.ma.masked_all(len(params), dtype=kind)
         for place, candidate in enumerate(params):
             if key in candidate:

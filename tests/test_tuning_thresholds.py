@@ -1,0 +1,91 @@
+"""Thresholds on probabilities, calibrated on the other folds."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from spanforest.calibration import fit_calibration
+from spanforest.tuning._thresholds import HeldOutMargins, threshold_predictions
+
+N_LABELS = 3
+
+
+@pytest.fixture
+def folds():
+    """Return three folds whose labels are likely where margins are above a half."""
+    rng = np.random.default_rng(0)
+    margins = rng.normal(size=(3, 40, N_LABELS))
+    codes = (rng.logistic(size=margins.shape) < 4 * margins - 2).astype(np.int32)
+    both = np.full(N_LABELS, -1)
+    return [HeldOutMargins(m, both, c) for m, c in zip(margins, codes, strict=True)]
+
+
+def test_probabilities_are_calibrated_on_the_other_folds(folds):
+    thresholds = [0.5, 0.2]
+    for here, predicted in enumerate(threshold_predictions(folds, thresholds)):
+        others = [fold for there, fold in enumerate(folds) if there != here]
+        margins = np.concatenate([fold.margins for fold in others])
+        pairs = [np.column_stack([0 * m, m]) for m in margins.T]
+        codes = np.concatenate([fold.codes for fold in others])
+        calibration = fit_calibration(pairs, codes)
+        own = [np.column_stack([0 * m, m]) for m in folds[here].margins.T]
+        P = np.column_stack([p[:, 1] for p in calibration.probabilities(own)])
+        for threshold, labels in zip(thresholds, predicted, strict=True):
+            assert_array_equal(labels, threshold < P)
+
+
+def test_the_labels_of_a_fold_do_not_change_its_own_predictions(folds):
+    changed = [folds[0]._replace(codes=1 - folds[0].codes), *folds[1:]]
+    before, after = (threshold_predictions(one, [0.3]) for one in (folds, changed))
+    assert_array_equal(after[0], before[0])
+    assert not np.array_equal(after[1], before[1])
+
+
+def test_a_label_with_one_value_in_a_fold_keeps_it(folds):
+    margins = folds[0].margins.copy()
+    margins[:, 1:] = np.nan
+    first = folds[0]._replace(margins=margins, only_values=np.array([-1, 1, 0]))
+    predicted, *_ = threshold_predictions([first, *folds[1:]], [0.5])
+    assert predicted[0][:, 1].all()
+    assert not predicted[0][:, 2].any()
+
+
+def test_examples_without_a_margin_or_a_label_do_not_count(folds):
+    few = [
+        fold._replace(
+            **{
+                name: value[:30]
+                for name, value in zip(
+                    ("margins", "codes"), (fold.margins, fold.codes), strict=True
+                )
+            }
+        )
+        for fold in folds
+    ]
+    gaps = []
+    for fold in folds:
+        codes = fold.codes.copy()
+        codes[30:] = -1
+        gaps.append(fold._replace(codes=codes))
+    for one, other in zip(
+        threshold_predictions(few, [0.4]),
+        threshold_predictions(gaps, [0.4]),
+        strict=True,
+    ):
+        assert_array_equal(other[0][:30], one[0])
+
+
+def test_weight_two_is_an_example_twice(folds):
+    twice = np.r_[np.arange(40), np.arange(10)]
+    weight = np.where(np.arange(40) < 10, 2.0, 1.0)
+    weighted = [fold._replace(sample_weight=weight) for fold in folds]
+    repeated = [
+        fold._replace(margins=fold.margins[twice], codes=fold.codes[twice])
+        for fold in folds
+    ]
+    for one, other in zip(
+        threshold_predictions(weighted, [0.35]),
+        threshold_predictions(repeated, [0.35]),
+        strict=True,
+    ):
+        assert_array_equal(other[0][:40], one[0])
