@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
 
     @property
     def is_tuned(self) -> bool:
-        """Whether tuning chooses kernel, C, loss and offset."""
+        """Whether tuning chooses kernel, C, loss, and offset or threshold."""
         return all(value is None for value in self.plain.values())
 
     @property

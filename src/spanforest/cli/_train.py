@@ -64,15 +64,16 @@ def train(
     loss: options.LossOption = None,
     normalize: options.NormalizeOption = False,
     tol: options.TolOption = 0.05,
-    max_iter: options.MaxIterOption = 100,
+    max_iter: options.MaxIterOption = None,
     jobs: options.JobsOption = None,
     seed: options.SeedOption = 0,
 ) -> None:
     """Train an ensemble on a file and save it.
 
-    By default it tunes: it compares kernels, values of C, losses and offsets on folds
-    of DATA, and trains an ensemble with the best of them. With --kernel, --gamma,
-    --degree, --C or --loss it trains a plain ensemble at once, without tuning.
+    By default it tunes: it compares kernels, values of C, losses, offsets and
+    thresholds on folds of DATA, and trains an ensemble with the best of them. With
+    --kernel, --gamma, --degree, --C or --loss it trains a plain ensemble at once,
+    without tuning.
 
     The model file stores the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
@@ -90,10 +91,11 @@ def train(
         "class_weight": None if class_weight is None else class_weight.value,
         "probability": probability,
         "tol": tol,
-        "max_iter": max_iter,
         "n_jobs": jobs,
         "random_state": seed,
     }
+    if max_iter is not None:
+        parameters["max_iter"] = max_iter
     plain = {
         "--kernel": kernel,
         "--gamma": gamma,

@@ -271,7 +271,12 @@ TolOption = Annotated[
     ),
 ]
 MaxIterOption = Annotated[
-    int, typer.Option(min=1, help="Maximum number of passes over the data.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="Maximum number of passes over the data; 1000 if tuned, else 100.",
+        show_default=False,
+    ),
 ]
 JobsOption = Annotated[
     int | None,

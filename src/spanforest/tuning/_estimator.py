@@ -236,7 +236,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         thresholds="auto",
         fit_intercept=True,
         tol=0.05,
-        max_iter=300,
+        max_iter=1000,
         training="separate",
         missing_label=None,
         class_weight=None,
