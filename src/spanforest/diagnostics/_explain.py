@@ -191,7 +191,7 @@ def explain(
     ----------
     model : MMCRFClassifier or RandomGraphEnsembleClassifier
         Fitted. For an ensemble, the prediction of MAM on the consensus graph is
-        explained, whatever its `aggregation` is.
+        explained, whatever its `aggregation` and its `threshold` are.
     x : array-like of shape (n_features,), or a single row of any X
         The example, or its kernel values with the training examples.
     label_names : sequence of str, optional
