@@ -74,13 +74,13 @@ class Request(NamedTuple):
 
     def row(self, i: int) -> str:
         """Return where an example stands, with its line if there is one."""
-        from spanforest.datasets._csv_format import CsvOptions, line_of_row
+        from spanforest.datasets._csv_format import CsvFormat, line_of_row
         from spanforest.datasets._text_files import line_of_example
 
         line = None
         if self.format in _TEXT_TABLES:
-            options = CsvOptions(self.delimiter, encoding=self.encoding)
-            line = line_of_row(self.path, i, options)
+            csv_format = CsvFormat(delimiter=self.delimiter, encoding=self.encoding)
+            line = line_of_row(self.path, i, csv_format)
         elif self.format in (Format.arff, Format.libsvm):
             end = "@data" if self.format is Format.arff else ""
             line = line_of_example(self.path, i, end)
