@@ -26,7 +26,7 @@ _COST = TextCost(character=4, line=32)
 
 
 class CsvFormat(TypedDict, total=False):
-    """How a CSV file is written: keywords of `load_csv`.
+    r"""How a CSV file is written: keywords of `load_csv`.
 
     What is None or left out is detected in the file.
 
@@ -49,7 +49,7 @@ class CsvFormat(TypedDict, total=False):
     >>> ours = CsvFormat(delimiter=";", encoding="latin-1")
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "weather.csv")
-    ...     _ = path.write_text("höhe;rain\\n700;0\\n", encoding="latin-1")
+    ...     _ = path.write_text("höhe;rain\n700;0\n", encoding="latin-1")
     ...     load_csv(path, labels=["rain"], **ours).feature_names
     ('höhe',)
     """
