@@ -26,7 +26,7 @@ PAIR = LabelGraph(4, [(0, 1)])
 
 def test_a_draw_repeats_itself_for_the_same_labels():
     draw = Draw("random_tree", np.random.SeedSequence(3))
-    (one, rng), (other, same_rng) = draw.start(DATA), draw.start(DATA)
+    (one, rng), (other, same_rng) = draw.make_factors(DATA), draw.make_factors(DATA)
     assert_array_equal(one.graph.edges, other.graph.edges)
     assert rng.random() == same_rng.random()
 

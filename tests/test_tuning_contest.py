@@ -12,7 +12,7 @@ from spanforest import RandomGraphEnsembleClassifier, _compilation
 from spanforest.aggregation import combine
 from spanforest.kernels import ForestKernel
 from spanforest.tuning import _candidates, _contest, _estimator
-from spanforest.tuning._contest import Deadline, Entrant, Rules, compete, name_of
+from spanforest.tuning._contest import Deadline, Entrant, Rules, compete, entrant_name
 from spanforest.tuning._cross_validation import Grid, Search, Table
 
 
@@ -156,8 +156,8 @@ def test_one_kernel_is_tried_whatever_the_limit(clock):
 
 
 def test_names_of_kernels_are_short():
-    assert name_of({"kernel": "linear"}) == "linear"
-    assert name_of({"kernel": np.dot, "gamma": None}) == "dot"
+    assert entrant_name({"kernel": "linear"}) == "linear"
+    assert entrant_name({"kernel": np.dot, "gamma": None}) == "dot"
 
 
 # --- in the estimator ----------------------------------------------------------------

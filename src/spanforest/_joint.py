@@ -22,13 +22,15 @@ class UnitedDraw(NamedTuple):
 
     def graphs(self, data: TrainingSet) -> list[LabelGraph]:
         """Return the graphs that the members would have."""
-        return [draw.start(data)[0].graph for draw in self.draws]
+        return [draw.make_factors(data)[0].graph for draw in self.draws]
 
-    def start(self, data: TrainingSet) -> tuple[FactorGraph, np.random.Generator]:
+    def make_factors(
+        self, data: TrainingSet
+    ) -> tuple[FactorGraph, np.random.Generator]:
         """Draw all graphs; return the factors of their union, and a generator."""
-        starts = [draw.start(data) for draw in self.draws]
-        union = consensus_graph([factors.graph for factors, _ in starts])
-        return data.factors(union), starts[0][1]
+        drawn = [draw.make_factors(data) for draw in self.draws]
+        union = consensus_graph([factors.graph for factors, _ in drawn])
+        return data.factors(union), drawn[0][1]
 
 
 def check_aggregation(aggregation: str) -> None:

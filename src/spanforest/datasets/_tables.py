@@ -4,12 +4,12 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, time, timedelta
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._dates import is_date, is_date_text, is_date_type
 from spanforest._wording import listed, quoted
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
@@ -19,11 +19,6 @@ from spanforest.datasets._words import numbers_of_words
 _FEW_ROWS = 2  # so few rows do not tell an identifier from a category
 _SOME_ROWS = 10  # so many numbers in a row are no accident
 _MANY_ROWS = 50  # in so many rows a category occurs more than twice on average
-# 2024-05-01, 1.5.2024 or 5/1/24, with a time or without
-_DATE = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4}|\d{1,2}/\d{1,2}/\d\d)"
-    r"([ T]\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d\d(:?\d\d)?))?)?"
-)
 
 
 class Choice(NamedTuple):
@@ -108,7 +103,7 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     dates and durations.
     """
     column = table.frame[name]
-    if _holds_times(column):
+    if _holds_dates(column):
         _refuse_dates(table, name, next(iter(column.dropna()), "NaT"))
     known = column.notna().to_numpy(dtype=bool)
     codes = np.full(len(column), np.nan)
@@ -133,12 +128,12 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     return codes, tuple(texts.tolist()) if numbers is None else ()
 
 
-def _holds_times(column: Any) -> bool:
-    """Return whether a column is of dates, times or durations, not of text."""
-    if str(column.dtype).startswith(("date", "time", "duration", "period")):
+def _holds_dates(column: Any) -> bool:
+    """Return whether a column holds dates, times or durations, not text."""
+    if is_date_type(column.dtype):
         return True
     known = column.dropna()
-    return len(known) > 0 and isinstance(known.iloc[0], date | time | timedelta)
+    return len(known) > 0 and is_date(known.iloc[0])
 
 
 def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
@@ -153,7 +148,7 @@ def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
 def _point_out_dates(table: Table, categories: dict[str, tuple[str, ...]]) -> None:
     """Refuse columns of text that are all dates: new dates would be unknown."""
     for name, texts in categories.items():
-        if all(_DATE.fullmatch(text.strip()) for text in texts):
+        if all(map(is_date_text, texts)):
             _refuse_dates(table, name, texts[0])
 
 

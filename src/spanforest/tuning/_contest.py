@@ -42,7 +42,7 @@ class Entrant:
     @property
     def name(self) -> str:
         """What users see."""
-        return name_of(self.params)
+        return entrant_name(self.params)
 
     @property
     def kernels(self) -> list[Any]:
@@ -264,16 +264,16 @@ def _final_seconds(search: Search, entrants: list[Entrant], n_folds: int) -> flo
     return (seconds + (one.seconds if has_forest else 0.0)) * growth
 
 
-def name_of(params: dict[str, Any]) -> str:
-    """Return the name of a kernel and its scale.
+def entrant_name(params: dict[str, Any]) -> str:
+    """Return what users see of an entrant: its kernel and scale.
 
     Examples
     --------
-    >>> name_of({"kernel": "rbf", "gamma": 0.5})
+    >>> entrant_name({"kernel": "rbf", "gamma": 0.5})
     'rbf, gamma 0.5'
-    >>> name_of({"kernel": ForestKernel(min_samples_leaf=5)})
+    >>> entrant_name({"kernel": ForestKernel(min_samples_leaf=5)})
     'ForestKernel(min_samples_leaf=5)'
-    >>> name_of({"kernel": ["linear", "rbf"], "gamma": 0.5})
+    >>> entrant_name({"kernel": ["linear", "rbf"], "gamma": 0.5})
     'linear and rbf averaged, gamma 0.5'
     """
     kernel = params["kernel"]
@@ -301,13 +301,13 @@ def choice_in_words(
     """
     params, scores = results["params"][best], results["mean_test_score"]
     tried = np.flatnonzero(np.isfinite(results["split0_test_score"]))
-    names = {name_of(results["params"][place]) for place in tried}
+    names = {entrant_name(results["params"][place]) for place in tried}
     n_averages = len(outcome.averages)
     among = count(len(names) - n_averages, "kernel")
     if n_averages:
         among += f" and {count(n_averages, 'average')} of them"
     line = (
-        f"{name_of(params)}, C {params['C']:g}, loss {params['loss']}, offset "
+        f"{entrant_name(params)}, C {params['C']:g}, loss {params['loss']}, offset "
         f"{params['offset']:g}: score {scores[best]:.3f} on "
         f"{count(outcome.n_folds, 'fold')}, best of {count(len(tried), 'candidate')} "
         f"with {among}"

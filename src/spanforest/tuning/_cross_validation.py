@@ -234,7 +234,7 @@ def scores_along_path(
     data: TrainingSet, test_rows: Any, draw: Draw, settings: Settings, Cs: list[float]
 ) -> PathScores:
     """Train a member as the ensemble would, with one C after the other."""
-    factors, rng = draw.start(data)
+    factors, rng = draw.make_factors(data)
     scores, seconds = [], []
     for solution in train_path(data, factors, rng, settings, Cs):
         with single_blas_thread():
