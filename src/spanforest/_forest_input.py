@@ -90,15 +90,15 @@ class LeafForm(SparseForm):
 class Leaves(NamedTuple):
     """The leaves of training examples; inner products are the kernel."""
 
-    Z: Any  # CSR, see `leaf_features`
+    features: Any  # CSR, see `leaf_features`
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> LeafForm:
         """Return the solver's form of these examples."""
-        return LeafForm(self.Z, coordinates, fit_intercept)
+        return LeafForm(self.features, coordinates, fit_intercept)
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the kernel matrix, for a sum with other kernels."""
-        return (self.Z @ self.Z.T).toarray()
+        return (self.features @ self.features.T).toarray()
 
     def in_single_precision(self) -> Leaves:
         """Return the leaves as they are."""

@@ -566,8 +566,8 @@ class _Ascent:
 def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
     # visits are compiled for arrays that can be written
-    parts = [np.require(one, None, ["C", "W"]) for one in problem.factors.arrays]
-    graph = _compiled.FactorArrays(*parts)
+    arrays = [np.require(one, None, ["C", "W"]) for one in problem.factors.arrays]
+    graph = _compiled.FactorArrays(*arrays)
     loss = np.empty(len(graph.factor), _compiled.LOSS_FIELDS)
     for name, weights in problem.loss._asdict().items():
         loss[name] = weights

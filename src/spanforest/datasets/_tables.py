@@ -159,7 +159,7 @@ def _are_words(column: Any) -> NDArray[np.bool_]:
     try:
         return pandas.to_numeric(column, errors="coerce").isna().to_numpy()
     except (TypeError, ValueError, OverflowError):  # a list, or thousands of digits
-        return np.array([not re.fullmatch(r"[+-]?\d+", str(v)) for v in column])
+        return np.array([not re.fullmatch(r"[+-]?\d+", str(value)) for value in column])
 
 
 def _point_out_identifiers(

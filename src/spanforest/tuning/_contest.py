@@ -250,8 +250,8 @@ def _final_seconds(search: Search, entrants: list[Entrant], n_folds: int) -> flo
     if not entrants:
         return 0.0
     one = _best(entrants, n_folds)[0]
-    c, loss, _ = np.unravel_index(one.table.means(n_folds).argmax(), search.shape)
-    of_search = one.table.fit_seconds[c, loss, 0, 0]
+    at_c, at_loss, _ = np.unravel_index(one.table.means(n_folds).argmax(), search.shape)
+    of_search = one.table.fit_seconds[at_c, at_loss, 0, 0]
     n_jobs = effective_n_jobs(search.workers.n_jobs)
     growth = search.n_samples / len(search.folds[0][0])
     members = search.n_estimators / len(search.plan.draws)

@@ -159,15 +159,15 @@ class Search(NamedTuple):
         settings = [self.plan.settings._replace(loss=loss) for loss in losses]
         keys = list(product(places, range(len(losses))))
         calls = [
-            (*folds[place].of_member(t), draw, settings[k], self.grid.Cs)
-            for place, k in keys
+            (*folds[place].of_member(t), draw, settings[at_loss], self.grid.Cs)
+            for place, at_loss in keys
             for t, draw in enumerate(self.plan.draws)
         ]
         paths = iter(self.workers.run(scores_along_path, calls, what))
-        n = len(self.plan.draws)
+        n_members = len(self.plan.draws)
         return {
-            (place, k): HeldOut([next(paths) for _ in range(n)], folds[place].values)
-            for place, k in keys
+            key: HeldOut([next(paths) for _ in range(n_members)], folds[key[0]].values)
+            for key in keys
         }
 
     def score(self, held_out: AllHeldOut, table: Table) -> None:
@@ -175,10 +175,10 @@ class Search(NamedTuple):
 
         Every C and loss is tried with the first offset, the best of them with all.
         """
-        for (place, k), held in held_out.items():
+        for (place, at_loss), held in held_out.items():
             # of as many members as the search has: averages have more
             share = len(self.plan.draws) / len(held.members)
-            table.fit_seconds[:, k, :, place] = share * held.seconds[:, None]
+            table.fit_seconds[:, at_loss, :, place] = share * held.seconds[:, None]
         everywhere = list(
             product(range(len(self.grid.Cs)), range(len(self.grid.losses)))
         )
@@ -193,12 +193,15 @@ class Search(NamedTuple):
         held_out: AllHeldOut,
         table: Table,
         candidates: list[tuple[int, int]],
-        offsets: Iterable[int],
+        offsets: Sequence[int],
     ) -> None:
         """Predict with some values of C and losses at some offsets, and score that."""
         places = sorted({place for place, _ in held_out})
-        keys = [
-            (c, k, o, f) for f, (c, k), o in product(places, candidates, list(offsets))
+        entries = [
+            (at_c, at_loss, at_offset, place)
+            for place in places
+            for at_c, at_loss in candidates
+            for at_offset in offsets
         ]
         factors = {
             key: [member.factors for member in held.members]
@@ -209,18 +212,19 @@ class Search(NamedTuple):
         calls = [
             (
                 self.aggregation,
-                (factors[f, k], unions[f, k]),
-                [member.scores[c] for member in held_out[f, k].members],
-                self.grid.offsets[o],
+                (factors[place, at_loss], unions[place, at_loss]),
+                [member.scores[at_c] for member in held_out[place, at_loss].members],
+                self.grid.offsets[at_offset],
             )
-            for c, k, o, f in keys
+            for at_c, at_loss, at_offset, place in entries
         ]
         predictions = self.workers.run(predict_timed, calls, "scores", is_brief=True)
-        for key, (codes, seconds) in zip(keys, predictions, strict=True):
-            _, k, _, f = key
-            _, test = self.folds[f]
-            score = self.judge.score(test, held_out[f, k].codes_in_all_data(codes))
-            table.scores[key], table.score_seconds[key] = score, seconds
+        for entry, (codes, seconds) in zip(entries, predictions, strict=True):
+            _, at_loss, _, place = entry
+            _, test = self.folds[place]
+            codes = held_out[place, at_loss].codes_in_all_data(codes)
+            table.scores[entry] = self.judge.score(test, codes)
+            table.score_seconds[entry] = seconds
 
     def _near_best(self, table: Table, places: Iterable[int]) -> list[tuple[int, int]]:
         """Return the values of C and losses that are worth trying with all offsets."""

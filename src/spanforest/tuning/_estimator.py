@@ -85,7 +85,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     fold the best kernel of each kind goes on: linear, Gaussian, forest. In the end it
     also tries averages of these, ensembles whose members take the kernels in turn.
     Kernels that are named are tried on all folds, and not averaged. With more than
-    3,000 examples (20,000 if all kernels are linear) the search sees a random part of
+    3,000 examples (20,000 if all kernels are linear) the search sees a random subset of
     this size.
 
     Parameters
@@ -269,10 +269,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if is_auto(self.kernels):
             kernels = ["forest"]  # always among them
         tags = [
-            RandomGraphEnsembleClassifier(kernel=k).__sklearn_tags__()
-            for k in kernels or [None]
+            RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
+            for kernel in kernels or [None]
         ]
-        tags[0].input_tags.allow_nan = all(t.input_tags.allow_nan for t in tags)
+        tags[0].input_tags.allow_nan = all(one.input_tags.allow_nan for one in tags)
         return tags[0]
 
     def set_params(self, **params: Any) -> Self:

@@ -196,4 +196,6 @@ def _n_required(function: Callable[..., Any]) -> int:
     except ValueError:  # a built-in function
         return 2
     kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in kinds and p.default is Parameter.empty for p in parameters)
+    return sum(
+        one.kind in kinds and one.default is Parameter.empty for one in parameters
+    )
