@@ -218,4 +218,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 359acb5a64a26a71

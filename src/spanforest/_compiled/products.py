@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 359acb5a64a26a71
