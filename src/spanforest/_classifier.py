@@ -149,9 +149,8 @@ class GraphClassifier(
         check_is_fitted(self)
         y = self._in_training_order(y)
         if self.missing_label is not None:
-            read_labels(
-                y, missing_label=self.missing_label
-            )  # refuses missing_label; the measure refuses NaN
+            # refuses missing_label; the measure below refuses NaN
+            read_labels(y, missing_label=self.missing_label)
         return multilabel_accuracy(y, self.predict(X), sample_weight=sample_weight)
 
     def _in_training_order(self, y: Any) -> Any:

@@ -127,7 +127,7 @@ class Cycles:
         excess: float,
         prove: Callable[[int], None],
     ) -> bool:
-        """Compute violations exactly until their sum fell by `excess`, or cannot.
+        """Compute violations exactly until their sum fell by `excess`, if it can.
 
         The sum is weighted by `prices`. `prove` calls `measure` for one example. The
         examples with most to gain come first. Returns whether any was searched.

@@ -363,7 +363,7 @@ def _check_columns(X: Any) -> None:
 
 
 def _check_no_kernel_matrix(X: Any) -> None:
-    """Refuse what is certainly meant as a kernel matrix: it is symmetric, and so on."""
+    """Refuse what looks like a kernel matrix: symmetric, with a large diagonal."""
     n_rows, n_columns = X.shape
     if sparse.issparse(X) or n_rows != n_columns or n_rows < 3:
         return

@@ -9,6 +9,7 @@ import numpy as np
 from spanforest._training import Draw, TrainingSet
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, consensus_graph
+from spanforest.kernels._sum import is_kernel_list
 
 __all__ = ["TRAININGS", "UnitedDraw", "check_aggregation", "check_joint"]
 
@@ -51,7 +52,7 @@ def check_aggregation(aggregation: str) -> None:
 def check_joint(ensemble: Any) -> None:
     """Refuse parameters that need members which are trained apart."""
     check_aggregation(ensemble.aggregation)
-    if isinstance(ensemble.kernel, list | tuple):
+    if is_kernel_list(ensemble.kernel):
         raise ValueError(
             'a list of kernels has one per member, and with training="joint" there is '
             "one model for all graphs. Pass a spanforest.kernels.SumKernel, or set "

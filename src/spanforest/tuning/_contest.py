@@ -22,6 +22,7 @@ from spanforest._training import TrainingSet
 from spanforest._wording import count, kernel_in_words
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
+from spanforest.kernels._sum import is_kernel_list
 from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, Search, Table
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
@@ -48,7 +49,7 @@ class Entrant:
     def kernels(self) -> list[Any]:
         """The kernels that members take in turn; mostly one."""
         kernel = self.params["kernel"]
-        return list(kernel) if isinstance(kernel, list | tuple) else [kernel]
+        return list(kernel) if is_kernel_list(kernel) else [kernel]
 
     @property
     def kind(self) -> Any:
@@ -277,7 +278,7 @@ def entrant_name(params: dict[str, Any]) -> str:
     'linear and rbf averaged, gamma 0.5'
     """
     kernel = params["kernel"]
-    kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
+    kernels = kernel if is_kernel_list(kernel) else [kernel]
     *others, last = map(kernel_in_words, kernels)
     name = f"{', '.join(others)} and {last} averaged" if others else last
     return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")

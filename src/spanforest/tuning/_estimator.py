@@ -31,6 +31,7 @@ from spanforest.ensemble import (
 )
 from spanforest.kernels import KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
+from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
     GAMMAS,
@@ -289,7 +290,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __getattr__(self, name: str) -> Any:
         for kind in type(self).__mro__:
-            if name in vars(kind):  # not there as things are: it says why
+            # a method that needs something, such as probability=True: it says what
+            if name in vars(kind):
                 return vars(kind)[name].__get__(self)
         # fitted attributes that are not of the search are those of the final ensemble
         if name.endswith("_") and "best_estimator_" in vars(self):
@@ -463,11 +465,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         n_estimators = check_count("n_estimators", self.n_estimators)
         for kernel in kernels:
             check_member_kernels(kernel, n_estimators)
-        # of all kernels, those with a scale need the examples here
+        # the scales of these kernels are derived from the examples
         scaled = [
             kernel
             for kernel in kernels
-            if not is_list(kernel) and KernelSpec(kernel).has_gamma
+            if not is_kernel_list(kernel) and KernelSpec(kernel).has_gamma
         ]
         if self.gammas is not None and not (scaled or is_auto(self.kernels)):
             raise ValueError(
@@ -488,12 +490,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             if any(map(takes_params, kernels)) and not takes_params(kernel):
                 own["kernel_params"] = None  # they are meant for the callable
             kernel_params = own.get("kernel_params", self.kernel_params)
-            inside = kernel if is_list(kernel) else [kernel]
+            inside = kernel if is_kernel_list(kernel) else [kernel]
             # refuses unknown names and wrong parameters of all kernels
             spec, *_ = kernel_specs(
                 inside, None, self.degree, self.coef0, kernel_params
             )
-            if is_list(kernel) or not spec.has_gamma:
+            if is_kernel_list(kernel) or not spec.has_gamma:
                 params.append(own)
                 continue
             given = KernelInput(spec, normalize=False)
@@ -513,7 +515,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         n = check_count("n_estimators_search", self.n_estimators_search)
         # every kernel of a list has a member, and all candidates have as many members
         kernels = as_list("kernels", self.kernels)
-        n = max([n, *(len(kernel) for kernel in kernels if is_list(kernel))])
+        n = max([n, *(len(kernel) for kernel in kernels if is_kernel_list(kernel))])
         plan = template._plan()
         settings = plan.settings._replace(
             tol=max(plan.settings.tol, SEARCH_TOL),
@@ -569,11 +571,6 @@ class Examples(NamedTuple):
         return Examples(
             _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
         )
-
-
-def is_list(kernel: Any) -> bool:
-    """Return whether a candidate has several kernels, one per member in turn."""
-    return isinstance(kernel, list | tuple)
 
 
 def as_list(name: str, values: Any) -> list[Any]:
