@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 359acb5a64a26a71
+# stamp: 745db071af5eb7a1

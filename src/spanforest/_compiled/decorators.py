@@ -157,4 +157,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     call_pointer = call_function
 
 
-# stamp: 359acb5a64a26a71
+# stamp: 745db071af5eb7a1

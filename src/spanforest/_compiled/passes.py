@@ -196,4 +196,4 @@ def _look(rows, block, problem, state, call):
     call_pointer(visit, (rows, block, problem, state, lists))
 
 
-# stamp: 359acb5a64a26a71
+# stamp: 745db071af5eb7a1

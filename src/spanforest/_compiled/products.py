@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 359acb5a64a26a71
+# stamp: 745db071af5eb7a1

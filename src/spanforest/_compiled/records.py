@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 359acb5a64a26a71
+# stamp: 745db071af5eb7a1

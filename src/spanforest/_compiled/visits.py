@@ -453,4 +453,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: 359acb5a64a26a71
+# stamp: 745db071af5eb7a1
