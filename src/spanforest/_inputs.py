@@ -155,6 +155,7 @@ class Input(ABC):
     """A kind of input, with the kernel's parameters and what it learned in `fit`."""
 
     is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
+    is_fitted_per_fold: ClassVar[bool] = False  # a basis `for_folds` is not fitted
     accepts_nan: bool = False
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
     rule: Rule | None = None  # of the scaling

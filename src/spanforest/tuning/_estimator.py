@@ -16,7 +16,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from spanforest._classifier import is_auto
 from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
-from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
 from spanforest._label_predictions import needs_probability
 from spanforest._parallel import Workers
@@ -361,7 +360,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ) -> tuple[list[Model], Settings]:
         """Train the final ensemble, on what the search has read if that will do."""
         ensemble, data = read or (None, None)
-        if ensemble is None or isinstance(ensemble._input, ForestInput):
+        if ensemble is None or ensemble._input.is_fitted_per_fold:
             ensemble = clone(template).set_params(**self.best_params_)
             data = ensemble._begin_fit(*examples)
         plan = ensemble.set_params(**self.best_params_)._plan()
