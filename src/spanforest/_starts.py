@@ -2,7 +2,7 @@
 
 Members on different graphs share the labels. Near the optimum they also share most of
 what their dual variables say about single labels. A member that starts there needs
-about half of the epochs.
+about half of the epochs. Graphs with cycles do not start there: see `_cycles`.
 """
 
 from __future__ import annotations

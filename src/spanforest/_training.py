@@ -107,10 +107,13 @@ class Model(NamedTuple):
 def train_member(
     data: TrainingSet, draw: Draw, settings: Settings, watch: Watch | None = None
 ) -> Model:
-    """Draw a member's graph and train it, from `data.start` if there is one."""
+    """Draw a member's graph and train it, from `data.start` if there is one.
+
+    On a graph with cycles training starts at zero: see `_cycles`.
+    """
     factors, rng = draw.make_factors(data)
     form, problem = _pose(data, factors, settings)
-    if data.start is not None:
+    if data.start is not None and factors.graph.is_forest:
         with single_blas_thread():
             form.begin(independent_start(factors, data.Y, problem.box, data.start))
     path = _solve(form, problem, [settings.C], rng, settings, watch)

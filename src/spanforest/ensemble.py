@@ -304,8 +304,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Train the members after the first `n_kept`.
 
         They start at the dual variables of the first member, trained with their own
-        kernel. A first member that was kept does not have them any more, so it is
-        trained again.
+        kernel: of several kernels only the first makes a member of it. A first member
+        that was kept does not have these variables any more, so it is trained again.
         """
         n_members, settings = len(plan.draws), plan.settings
         if n_kept == n_members:
