@@ -13,7 +13,7 @@ from spanforest.aggregation import combine
 from spanforest.kernels import ForestKernel
 from spanforest.tuning import _candidates, _contest, _estimator
 from spanforest.tuning._contest import Deadline, Entrant, Rules, compete, entrant_name
-from spanforest.tuning._cross_validation import Grid, Search, Table
+from spanforest.tuning._cross_validation import Grid, ResultTable, Search
 
 
 class FakeSearch:
@@ -50,7 +50,7 @@ def held(search, is_open=True, limit=None, kinds="aaaaa"):
     """Hold a contest of kernels whose names are a kind and their number."""
     grid = Grid(["edge"], [1.0], [0.0])
     entrants = [
-        OfKind({"kernel": f"{kind} {k}"}, Table(grid, 3))
+        OfKind({"kernel": f"{kind} {k}"}, ResultTable(grid, 3))
         for k, (kind, _) in enumerate(zip(kinds, search.scores, strict=False))
     ]
     start = _compilation.clock() if search.clock is not None else np.inf

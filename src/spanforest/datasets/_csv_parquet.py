@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from spanforest.datasets._csv_format import CsvFormat, CsvText, read_csv_text
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._memory import MemoryLimit, TooLargeError
-from spanforest.datasets._tables import Choice, Table, make_dataset
+from spanforest.datasets._tables import Choice, TableFile, make_dataset
 
 
 def load_csv(
@@ -115,7 +115,7 @@ def load_csv(
     _check_delimiter(list(frame.columns), path, source.delimiter)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
-    table = Table(frame, path, source.line_of_row)
+    table = TableFile(frame, path, source.line_of_row)
     return make_dataset(table, Choice(labels, features, drop))
 
 
@@ -209,7 +209,7 @@ def load_parquet(
             f"{path}: expected a Parquet file. This is another kind of file, or it is "
             "damaged."
         ) from error
-    return make_dataset(Table(frame, path), Choice(labels, features, drop))
+    return make_dataset(TableFile(frame, path), Choice(labels, features, drop))
 
 
 def _check_parquet(path: str, memory: MemoryLimit) -> None:

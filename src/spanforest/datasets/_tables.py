@@ -29,7 +29,7 @@ class Choice(NamedTuple):
     drop: str | Iterable[str] = ()
 
 
-class Table(NamedTuple):
+class TableFile(NamedTuple):
     """A data frame and the file it comes from."""
 
     frame: Any
@@ -42,7 +42,7 @@ class Table(NamedTuple):
         return f"{quoted(name)} of row {row + 1}" + (f" (line {line})" if line else "")
 
 
-def make_dataset(table: Table, choice: Choice) -> Dataset:
+def make_dataset(table: TableFile, choice: Choice) -> Dataset:
     """Return the data set in the columns of a table; see `load_csv`."""
     frame, path = table.frame, table.path
     frame.columns = [str(name) for name in frame.columns]
@@ -79,7 +79,7 @@ def make_dataset(table: Table, choice: Choice) -> Dataset:
 
 
 def _feature_matrix(
-    table: Table, names: list[str]
+    table: TableFile, names: list[str]
 ) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...]]]:
     """Return the features as numbers, and the categories that codes stand for."""
     columns = table.frame[names]
@@ -95,7 +95,9 @@ def _feature_matrix(
     return X, categories
 
 
-def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _read_words(
+    table: TableFile, name: str
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return a column that is not of numbers as codes, and what they stand for.
 
     True and false, yes and no are 1 and 0, and stand for themselves. A column with
@@ -136,7 +138,7 @@ def _holds_dates(column: Any) -> bool:
     return len(known) > 0 and is_date(known.iloc[0])
 
 
-def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
+def _refuse_dates(table: TableFile, name: str, value: Any) -> NoReturn:
     raise ValueError(
         f"{table.path}: {quoted(name)} holds dates, times or durations, such as "
         f"{quoted(str(value))}. Turn them into the numbers that matter, such as the "
@@ -145,7 +147,7 @@ def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
     )
 
 
-def _point_out_dates(table: Table, categories: dict[str, tuple[str, ...]]) -> None:
+def _point_out_dates(table: TableFile, categories: dict[str, tuple[str, ...]]) -> None:
     """Refuse columns of text that are all dates: new dates would be unknown."""
     for name, texts in categories.items():
         if all(map(is_date_text, texts)):
@@ -163,7 +165,7 @@ def _are_words(column: Any) -> NDArray[np.bool_]:
 
 
 def _point_out_identifiers(
-    table: Table, categories: dict[str, tuple[str, ...]]
+    table: TableFile, categories: dict[str, tuple[str, ...]]
 ) -> None:
     """Refuse columns of text that name rows: nothing can be learned from them."""
     n_known = {name: int(table.frame[name].notna().sum()) for name in categories}
@@ -185,7 +187,7 @@ def _point_out_identifiers(
 
 
 def _point_out_row_numbers(
-    table: Table, names: Sequence[str], X: NDArray[np.float64]
+    table: TableFile, names: Sequence[str], X: NDArray[np.float64]
 ) -> None:
     """Warn of columns that count the rows: a model would learn their order."""
     if len(X) < _SOME_ROWS:
@@ -205,7 +207,7 @@ def _point_out_row_numbers(
 
 
 def _label_matrix(
-    table: Table, names: list[str]
+    table: TableFile, names: list[str]
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the labels as whole numbers, or as objects if some are text.
 

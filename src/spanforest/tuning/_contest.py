@@ -23,7 +23,7 @@ from spanforest._wording import count, kernel_in_words
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 from spanforest.kernels._sum import is_kernel_list
-from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, Search, Table
+from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, ResultTable, Search
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
 MOST_HELD = 2**30  # bytes of held-out scores that are kept for averages
@@ -35,7 +35,7 @@ class Entrant:
     """A kernel of the search, or several that are averaged, with all results."""
 
     params: dict[str, Any]
-    table: Table
+    table: ResultTable
     read: tuple[RandomGraphEnsembleClassifier, TrainingSet] | None = None
     seconds: float = 0.0  # that its last round took
     held_out: AllHeldOut = field(default_factory=dict)
@@ -214,7 +214,7 @@ def _averages(
         if not deadline.allows(slowest.seconds + UNKNOWN * final):
             are_all = False
             break
-        average = _average_of(group, Table(search.grid, len(search.folds)))
+        average = _average_of(group, ResultTable(search.grid, len(search.folds)))
         search.score(average.held_out, average.table)
         average.forget()
         average.seconds = clock() - start
@@ -229,7 +229,7 @@ def _held_bytes(entrants: list[Entrant]) -> int:
     return sum(held.n_bytes for one in entrants for held in one.held_out.values())
 
 
-def _average_of(group: Sequence[Entrant], table: Table) -> Entrant:
+def _average_of(group: Sequence[Entrant], table: ResultTable) -> Entrant:
     """Return an entrant with the members of all kernels in the group."""
     params = {key: value for one in group for key, value in one.params.items()}
     params["kernel"] = [one.params["kernel"] for one in group]

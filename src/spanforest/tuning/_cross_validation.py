@@ -23,7 +23,7 @@ from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
 from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
-from spanforest._weights import Targets
+from spanforest._weights import WeightedLabels
 from spanforest.aggregation import combine
 from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph, consensus_factors
@@ -41,7 +41,7 @@ class Grid(NamedTuple):
     offsets: list[float]  # the first one is tried with every loss and C
 
 
-class Table:
+class ResultTable:
     """Results of the candidates of one kernel.
 
     All arrays have the shape (n_Cs, n_losses, n_offsets, n_folds), with NaN for what
@@ -170,7 +170,7 @@ class Search(NamedTuple):
             for key in keys
         }
 
-    def score(self, held_out: AllHeldOut, table: Table) -> None:
+    def score(self, held_out: AllHeldOut, table: ResultTable) -> None:
         """Score all candidates of one kernel, or of several that are averaged.
 
         Every C and loss is tried with the first offset, the best of them with all.
@@ -191,7 +191,7 @@ class Search(NamedTuple):
     def _decode(
         self,
         held_out: AllHeldOut,
-        table: Table,
+        table: ResultTable,
         candidates: list[tuple[int, int]],
         offsets: Sequence[int],
     ) -> None:
@@ -226,7 +226,9 @@ class Search(NamedTuple):
             table.scores[entry] = self.judge.score(test, codes)
             table.score_seconds[entry] = seconds
 
-    def _near_best(self, table: Table, places: Iterable[int]) -> list[tuple[int, int]]:
+    def _near_best(
+        self, table: ResultTable, places: Iterable[int]
+    ) -> list[tuple[int, int]]:
         """Return the values of C and losses that are worth trying with all offsets."""
         means = table.scores[:, :, 0, sorted(places)].mean(axis=2)
         order = np.argsort(-means, axis=None, kind="stable")[:N_NEAR_BEST]
@@ -266,7 +268,7 @@ def predict_timed(
 
 
 def cv_results(
-    kernels: list[dict[str, Any]], grid: Grid, tables: list[Table], n_folds: int
+    kernels: list[dict[str, Any]], grid: Grid, tables: list[ResultTable], n_folds: int
 ) -> dict[str, Any]:
     """Return a row for every candidate, in the layout of scikit-learn's searches.
 
@@ -279,7 +281,7 @@ def cv_results(
         The parameters of every kernel.
     grid : Grid
         What was tried with each.
-    tables : list of Table
+    tables : list of ResultTable
         The results of every kernel.
     n_folds : int
         Means are over the first folds, this many.
@@ -325,7 +327,7 @@ def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def draw_folds(
-    cv: Any, X: Any, targets: Targets, seed: int
+    cv: Any, X: Any, targets: WeightedLabels, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return the training rows and the test rows of every fold.
 

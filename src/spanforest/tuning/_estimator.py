@@ -22,7 +22,7 @@ from spanforest._parallel import Workers
 from spanforest._parameters import LARGEST, check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
-from spanforest._weights import Targets, read_targets
+from spanforest._weights import WeightedLabels, read_targets
 from spanforest.ensemble import (
     RandomGraphEnsembleClassifier,
     check_member_kernels,
@@ -50,8 +50,8 @@ from spanforest.tuning._contest import (
 )
 from spanforest.tuning._cross_validation import (
     Grid,
+    ResultTable,
     Search,
-    Table,
     cv_results,
     draw_folds,
 )
@@ -328,7 +328,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
         search = self._prepare(template, everything, seen, targets)
         n_folds = len(search.folds)
-        entrants = [Entrant(kernel, Table(search.grid, n_folds)) for kernel in kernels]
+        entrants = [
+            Entrant(kernel, ResultTable(search.grid, n_folds)) for kernel in kernels
+        ]
         rules = Rules.of(
             n_folds,
             is_open=not menu.is_named,
@@ -451,7 +453,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
-    ) -> tuple[list[dict[str, Any]], Targets]:
+    ) -> tuple[list[dict[str, Any]], WeightedLabels]:
         """Return the parameters of every kernel, and the labels and weights.
 
         The scales of kernels are derived from X.
@@ -508,7 +510,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template: RandomGraphEnsembleClassifier,
         everything: Examples,
         seen: Examples,
-        targets: Targets,
+        targets: WeightedLabels,
     ) -> Search:
         """Fix the candidates of every kernel, draw the folds, and pick the members."""
         n = check_count("n_estimators_search", self.n_estimators_search)
