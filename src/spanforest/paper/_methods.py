@@ -129,7 +129,8 @@ def fit_and_score(
 ) -> list[float]:
     """Return the mean of all measures for candidates that share one fit.
 
-    Parameters are chosen by it. The candidates may differ in their threshold, and in nothing else.
+    Parameters are chosen by it. The candidates may differ in their threshold, and in
+    nothing else.
     """
     estimator, inputs = LEARNERS[name](fold, candidates[0], effort, seed)
     _fit(estimator, inputs.train, fold.Y.train)
