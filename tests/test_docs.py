@@ -354,6 +354,18 @@ def test_names_on_the_page_of_the_architecture_are_those_of_the_code():
     assert unknown_names(wrong) == [("", "_member"), ("LabelCoding", "decode")]
 
 
+def test_what_to_change_stands_in_the_files_that_the_page_names():
+    table = read("architecture.rst").partition("Where to change what")[2]
+    source = ROOT / "src" / "spanforest"
+    files = {source / name for name in re.findall(r"``([\w/]+\.py)``", table)}
+    assert [path for path in files if not path.exists()] == []
+    places = re.findall(r"``(\w+)`` (?:in|of)\s+``([\w/]+\.py)``", table)
+    assert len(places) > 10
+    for name, file in places:
+        text = (source / file).read_text(encoding="utf-8")
+        assert re.search(rf"^(def|class) {name}\b|^{name}\b.* =", text, re.M), name
+
+
 def test_figures_that_pages_show_are_there():
     shown = {
         name
