@@ -264,7 +264,10 @@ def _find(request: Request) -> Request:
 
 def _check_options(request: Request) -> None:
     """Refuse options that do not suit the data."""
-    kind = f"an {request.format} file" if request.format else "a data set with a name"
+    article = "an" if request.format in (Format.arff, Format.npz) else "a"
+    kind = f"{article} {request.format} file"
+    if request.format is None:
+        kind = "a data set with a name"
     if request.knows_its_columns:
         for option, value in (("--labels", request.labels), ("--drop", request.drop)):
             if value is not None:
