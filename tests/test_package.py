@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -85,6 +86,20 @@ def test_every_module_has_a_test_file_of_its_name():
         if not (TESTS / f"test_{name_of_tests(module)}.py").exists()
     ]
     assert missing == []
+
+
+def test_every_package_has_import_rules_with_a_place_for_each_module():
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = rules["tool"]["importlinter"]["contracts"]
+    ruled = {
+        package
+        for contract in contracts
+        if contract["type"] == "layers" and contract.get("exhaustive")
+        for package in contract["containers"]
+    }
+    homes = {path.parent.relative_to(SOURCE.parent) for path in modules()}
+    names = {".".join(home.parts) for home in homes}
+    assert names == ruled
 
 
 def test_every_test_file_is_named_after_a_module_or_listed():
