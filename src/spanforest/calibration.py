@@ -285,8 +285,8 @@ def _posterior(
     """Return the normal approximation of a posterior at its mode (Laplace).
 
     There are a few `free` parameters, of which `prior` is the distribution. Those of
-    label j are ties[j] @ free. The mode is computed from `start` by Newton's method with
-    backtracking.
+    label j are ties[j] @ free. The mode is computed from `start` by Newton's method
+    with backtracking.
     """
     free = start
     value, gradient, curvature = _objective(free, evidence, ties, prior)
