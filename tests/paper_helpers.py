@@ -94,7 +94,7 @@ def check_one_valued_labels(protocol, learner):
                 assert set(result.scores) == set(MEASURES)
                 assert all(0 <= score <= 1 for score in result.scores.values())
                 json.dumps(result, allow_nan=False)
-            again = fit_and_score(learner, fold, params, TINY, 0)
+            [again] = fit_and_score(learner, fold, [params], TINY, 0)
             mean = np.mean(list(results[methods_of(learner)[-1]].scores.values()))
             assert_allclose(again, mean)
 

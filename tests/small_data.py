@@ -23,6 +23,13 @@ NOISY_Y = (rule + 0.8 * noise > 0.2).astype(int)
 WORDS = np.array(["no", "yes"])[Y]
 GRADES = np.column_stack([np.digitize(X[:, 0], [-0.5, 0.5]), np.digitize(X[:, 1], [0])])
 
+# labels that have nothing to do with the features
+coin_rng = np.random.default_rng(7)
+NOISE = coin_rng.normal(size=(300, 5))
+COINS = coin_rng.integers(2, size=(300, 4))
+# 1200 coins: four standard deviations of the share that a guess gets right
+CHANCE = 0.5 + 4 * 0.5 / np.sqrt(COINS.size)
+
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
 STAR = [(0, 1), (0, 2), (0, 3)]
 PATH = [(0, 1), (1, 2), (2, 3)]

@@ -1,6 +1,7 @@
 """Bad usage is answered in one line."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,11 +34,15 @@ import pytest
         ("train songs.csv -o m --delimiter ;;", "it must be one character, such as"),
         ("train circle10 -o m --decimal ,", "a data set with a name has no decimal"),
         ("train a.npz -o m --encoding latin-1", "an npz file has no encoding"),
+        ("train a.pq -o m --decimal ,", "a parquet file has no decimal"),
+        ("train a.svm -o m --drop x", "a libsvm file says itself"),
         ("train --colour", "No such option: --colour"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(fails, songs, args, message):
     np.savez("a.npz", X=np.eye(2), Y=np.eye(2))
+    for name in ("a.pq", "a.svm"):  # refused before they are read
+        Path(name).touch()
     line = fails(*args.split(), code=2)
     assert message in line
     assert "Input should" not in line

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import trials
 
-from spanforest.datasets import load_csv
-from spanforest.datasets._csv_format import CsvOptions, line_of_row
+from spanforest.datasets import CsvFormat, load_csv
+from spanforest.datasets._csv_format import line_of_row
 
 pytest.importorskip("pandas")
 
@@ -126,6 +126,20 @@ def test_bad_options_are_refused(path, options, message):
         load_csv(path, -1, **options)
 
 
+@pytest.mark.parametrize("name", ["sep", "csv_format", "Delimiter"])
+def test_an_unknown_keyword_is_refused_with_the_known_ones(path, name):
+    write(path, ",")
+    message = f"argument '{name}'. .* by delimiter, decimal, encoding."
+    with pytest.raises(TypeError, match=message):
+        load_csv(path, -1, **{name: ","})
+
+
+def test_the_docstrings_describe_every_keyword_of_the_format():
+    for text in (CsvFormat.__doc__, load_csv.__doc__):
+        described = re.findall(r"^ *(\w+) : str, optional$", text, re.MULTILINE)
+        assert described == list(CsvFormat.__annotations__)
+
+
 def test_a_quote_that_is_never_closed_is_suspected(path):
     path.write_text('a,b\n1,2\n"3,4\n' + "5,6\n" * 50_000)
     with pytest.raises(ValueError, match=r"line 2 or the next: .* a quote not closed"):
@@ -134,7 +148,7 @@ def test_a_quote_that_is_never_closed_is_suspected(path):
 
 def test_the_line_of_a_row_counts_blank_lines_and_line_ends_in_quotes(path):
     path.write_text('a;b\n1;2\n\n  \n"x\ny";3\n4;"5"\n')
-    lines = [line_of_row(path, i, CsvOptions()) for i in range(4)]
+    lines = [line_of_row(path, i, CsvFormat()) for i in range(4)]
     assert lines == [2, 5, 7, None]
 
 
@@ -142,7 +156,7 @@ def test_a_file_that_cannot_be_read_again_has_no_lines(tmp_path):
     damaged = tmp_path / "a.csv.gz"
     damaged.write_bytes(b"no archive")
     for path in (tmp_path / "missing.csv", Path(os.devnull), damaged):
-        assert line_of_row(path, 0, CsvOptions()) is None
+        assert line_of_row(path, 0, CsvFormat()) is None
 
 
 def test_question_marks_are_missing_values(path):
@@ -161,6 +175,6 @@ def test_odd_white_space_is_no_blank_line(path, text):
 
 def test_an_empty_value_in_quotes_is_a_row(path):
     path.write_text('a\n\n""\n \n5\n')
-    options = CsvOptions(delimiter=",")
-    assert [line_of_row(path, i, options) for i in range(3)] == [3, 5, None]
+    csv_format = CsvFormat(delimiter=",")
+    assert [line_of_row(path, i, csv_format) for i in range(3)] == [3, 5, None]
     assert len(load_csv(path, (), delimiter=",").X) == 2

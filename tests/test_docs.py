@@ -348,8 +348,22 @@ def unknown_names(page):
 
 def test_names_on_the_page_of_the_architecture_are_those_of_the_code():
     assert unknown_names(read("architecture.rst")) == []
-    wrong = "``LabelCoding.decode``, ``_member``, ``train_first`` and ``Draw.start``"
+    wrong = (
+        "``LabelCoding.decode``, ``_member``, ``train_first`` and ``Draw.make_factors``"
+    )
     assert unknown_names(wrong) == [("", "_member"), ("LabelCoding", "decode")]
+
+
+def test_what_to_change_stands_in_the_files_that_the_page_names():
+    table = read("architecture.rst").partition("Where to change what")[2]
+    source = ROOT / "src" / "spanforest"
+    files = {source / name for name in re.findall(r"``([\w/]+\.py)``", table)}
+    assert [path for path in files if not path.exists()] == []
+    places = re.findall(r"``(\w+)`` (?:in|of)\s+``([\w/]+\.py)``", table)
+    assert len(places) > 10
+    for name, file in places:
+        text = (source / file).read_text(encoding="utf-8")
+        assert re.search(rf"^(def|class) {name}\b|^{name}\b.* =", text, re.M), name
 
 
 def test_figures_that_pages_show_are_there():
@@ -451,5 +465,8 @@ def test_the_picture_of_the_layers_shows_every_module_and_its_wing(monkeypatch):
     assert sorted(shown) == sorted(modules - {"__init__", "__main__"})
     picture = layers.draw_layers(drawn)
     assert all(f">{name}</text>" in picture for name in shown)
+    boxes = re.findall(r'<rect x="([\d.]+)" y="\d+" width="([\d.]+)"', picture)
+    assert len(boxes) == len(shown)
+    assert all(float(x) + float(width) <= layers.WIDTH for x, width in boxes)
     wings = {"tools", "paper", "looking", "estimators", "data", "computing", "model"}
     assert wings <= {layer.wing for layer in drawn}

@@ -11,8 +11,11 @@ from searches import fold_by_fold
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from small_data import (
+    CHANCE,
     CLASSIFIERS,
+    COINS,
     GRADES,
+    NOISE,
     X_new,
     assert_same_model,
     assert_same_problem,
@@ -234,11 +237,6 @@ def test_a_fold_of_a_basis_in_single_precision_is_in_single_precision():
     assert inside.compared.K.dtype == np.float32
 
 
-rng = np.random.default_rng(7)
-NOISE = rng.normal(size=(300, 5))
-COINS = rng.integers(2, size=(300, 4))
-# 1200 coins: four standard deviations of the share that a guess gets right
-CHANCE = 0.5 + 4 * 0.5 / np.sqrt(COINS.size)
 DEEP_FOREST = ForestKernel(30, min_samples_leaf=1)
 
 

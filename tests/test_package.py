@@ -1,7 +1,9 @@
 """What importing the package costs, and what it offers."""
 
+import ast
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -87,6 +89,20 @@ def test_every_module_has_a_test_file_of_its_name():
     assert missing == []
 
 
+def test_every_package_has_import_rules_with_a_place_for_each_module():
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = rules["tool"]["importlinter"]["contracts"]
+    ruled = {
+        package
+        for contract in contracts
+        if contract["type"] == "layers" and contract.get("exhaustive")
+        for package in contract["containers"]
+    }
+    homes = {path.parent.relative_to(SOURCE.parent) for path in modules()}
+    names = {".".join(home.parts) for home in homes}
+    assert names == ruled
+
+
 def test_every_test_file_is_named_after_a_module_or_listed():
     """A module whose tests are many may have several files: its name, then a topic."""
     names = {name_of_tests(module) for module in modules()} - {""}
@@ -101,3 +117,46 @@ def test_no_test_file_is_longer_than_600_lines():
         path.name: len(path.read_text().splitlines()) for path in TESTS.glob("*.py")
     }
     assert {name for name, length in lengths.items() if length > 600} == set()
+
+
+def functions():
+    """Yield (place, definition) of each function but constructors and commands.
+
+    Commands are tables of their options. They are named after their modules.
+    """
+    for module in modules():
+        place = module.relative_to(SOURCE).as_posix()
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            name = getattr(node, "name", "")
+            is_excepted = name == "__init__" or place == f"cli/_{name}.py"
+            if isinstance(node, ast.FunctionDef) and not is_excepted:
+                yield f"{place}: {name}", node
+
+
+def n_lines(function):
+    """Return the length of a function without its docstring."""
+    first = function.body[0] if ast.get_docstring(function) else None
+    of_docstring = first.end_lineno - first.lineno + 1 if first else 0
+    return function.end_lineno - function.lineno + 1 - of_docstring
+
+
+def n_parameters(function):
+    given = function.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    others = [one for one in (given.vararg, given.kwarg) if one is not None]
+    return len(names) - (names[:1] in (["self"], ["cls"])) + len(others)
+
+
+def test_no_module_is_longer_than_600_lines():
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in modules()}
+    assert {path.name for path, length in lengths.items() if length > 600} == set()
+
+
+def test_no_function_is_longer_than_60_lines():
+    assert len(list(functions())) > 1000
+    assert [place for place, one in functions() if n_lines(one) > 60] == []
+
+
+def test_no_function_has_more_than_seven_parameters():
+    """The eighth would be a missing record."""
+    assert [place for place, one in functions() if n_parameters(one) > 7] == []

@@ -474,7 +474,7 @@ def test_all_methods_choose_by_the_same_inner_folds(tmp_path, small_run, monkeyp
         of_learner.setdefault(json.dumps(group), []).append((fold._train, fold._test))
         return [0.5] * len(group)
 
-    monkeypatch.setattr(_run, "fit_and_score_each", look)
+    monkeypatch.setattr(_run, "fit_and_score", look)
     monkeypatch.setattr(_run, "_evaluate", lambda *_: [])
     monkeypatch.setattr(_protocols, "_is_installed", lambda _: True)
     run(experiment_of(protocol="tuned", n_folds=3), rows_at(tmp_path))

@@ -9,7 +9,16 @@ from scipy import sparse
 from searches import fold_by_fold
 from sklearn.base import clone
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
-from small_data import GRADES, TRIANGLE, X_new, assert_same_model, names
+from small_data import (
+    CHANCE,
+    COINS,
+    GRADES,
+    NOISE,
+    TRIANGLE,
+    X_new,
+    assert_same_model,
+    names,
+)
 from small_data import X as NUMBERS
 from small_data import Y as LABELS
 from strategies import PLAIN
@@ -244,11 +253,6 @@ def test_tuning_scores_folds_as_fits_on_them_would(case, monkeypatch):
     assert tuned.cv_results_["param_kernel"][0] == kernel
 
 
-rng = np.random.default_rng(7)
-NOISE = rng.normal(size=(300, 5))
-COINS = rng.integers(2, size=(300, 4))
-# 1200 coins: four standard deviations of the share that a guess gets right
-CHANCE = 0.5 + 4 * 0.5 / np.sqrt(COINS.size)
 DEEP = ForestKernel(30, min_samples_leaf=1)
 
 

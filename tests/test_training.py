@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from small_data import X, Y
 
+from spanforest import _training
 from spanforest._inputs import Features
 from spanforest._training import (
     Draw,
@@ -26,7 +27,7 @@ PAIR = LabelGraph(4, [(0, 1)])
 
 def test_a_draw_repeats_itself_for_the_same_labels():
     draw = Draw("random_tree", np.random.SeedSequence(3))
-    (one, rng), (other, same_rng) = draw.start(DATA), draw.start(DATA)
+    (one, rng), (other, same_rng) = draw.make_factors(DATA), draw.make_factors(DATA)
     assert_array_equal(one.graph.edges, other.graph.edges)
     assert rng.random() == same_rng.random()
 
@@ -88,6 +89,19 @@ def test_members_start_from_zero_where_factors_differ_about_a_label(why):
     draw = Draw("random_tree", np.random.SeedSequence(0))
     _, start = train_first(data, draw, SETTINGS)
     assert start is None
+
+
+def test_a_member_on_a_graph_with_cycles_does_not_compute_a_start(monkeypatch):
+    """There training begins with lists that hold the true labellings only."""
+    monkeypatch.setattr(_training, "independent_start", None)
+    started = DATA._replace(start=np.full((60, 4), 0.5))
+    draw = Draw([(0, 1), (1, 2), (0, 2)], np.random.SeedSequence(0))
+    few = SETTINGS._replace(max_iter=2)
+    one, other = (train_member(data, draw, few) for data in (DATA, started))
+    assert_array_equal(one.solution.weights, other.solution.weights)
+    on_a_tree = Draw("random_tree", np.random.SeedSequence(0))
+    with pytest.raises(TypeError):  # so it is computed there
+        train_member(started, on_a_tree, few)
 
 
 def test_the_warning_says_what_to_raise():

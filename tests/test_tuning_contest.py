@@ -20,9 +20,9 @@ from spanforest.tuning._contest import (
     Entrant,
     Rules,
     compete,
-    name_of,
+    entrant_name,
 )
-from spanforest.tuning._cross_validation import Grid, Search, Table
+from spanforest.tuning._cross_validation import Grid, ResultTable, Search
 
 
 class FakeScores(NamedTuple):
@@ -66,7 +66,9 @@ class FakeSearch:
 def held(search, is_open=True, limit=None, kinds="aaaaa"):
     """Hold a contest of kernels whose names are a kind and their number."""
     entrants = [
-        OfKind({"kernel": f"{kind} {k}"}, Table(search.grid, 3), search.grid.n_first)
+        OfKind(
+            {"kernel": f"{kind} {k}"}, ResultTable(search.grid, 3), search.grid.n_first
+        )
         for k, (kind, _) in enumerate(zip(kinds, search.scores, strict=False))
     ]
     start = _compilation.clock() if search.clock is not None else np.inf
@@ -207,8 +209,8 @@ def test_one_kernel_is_tried_whatever_the_limit(clock):
 
 
 def test_names_of_kernels_are_short():
-    assert name_of({"kernel": "linear"}) == "linear"
-    assert name_of({"kernel": np.dot, "gamma": None}) == "dot"
+    assert entrant_name({"kernel": "linear"}) == "linear"
+    assert entrant_name({"kernel": np.dot, "gamma": None}) == "dot"
 
 
 # --- in the estimator ----------------------------------------------------------------

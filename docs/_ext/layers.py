@@ -41,7 +41,9 @@ def read_layers(pyproject: Path) -> list[Layer]:
 
 
 def draw_layers(layers: list[Layer]) -> str:
-    """Return the picture as SVG: a row per layer, a colour per wing.
+    """Return the picture as SVG: a colour per wing, a row or more per layer.
+
+    The rows of one layer stand closer together than those of two.
 
     Parameters
     ----------
@@ -50,30 +52,25 @@ def draw_layers(layers: list[Layer]) -> str:
     """
     wings = list(dict.fromkeys(layer.wing for layer in layers))
     colour = dict(zip(wings, COLOURS, strict=True))
-    height = len(layers) * (ROW + GAP) + GAP
-    shapes = [f'<rect width="{WIDTH}" height="{height}" rx="6" fill="white"/>']
-    for row, layer in enumerate(layers):
-        y = GAP + row * (ROW + GAP)
-        is_first = row == 0 or layers[row - 1].wing != layer.wing
-        if is_first:
+    shapes: list[str] = []
+    y, last_wing = GAP, ""
+    for layer in layers:
+        if layer.wing != last_wing:
             shapes.append(_text(WING_WIDTH - 12, y, layer.wing, colour[layer.wing]))
-        widths = [LETTER * len(name) + 18 for name in layer.modules]
+            last_wing = layer.wing
         x = float(WING_WIDTH)
-        for name, width in zip(layer.modules, widths, strict=True):
-            shapes.append(
-                f'<rect x="{x}" y="{y}" width="{width}" height="{ROW}" rx="4" '
-                f'fill="{colour[layer.wing]}" fill-opacity="0.15" '
-                f'stroke="{colour[layer.wing]}"/>'
-            )
-            shapes.append(
-                f'<text x="{x + width / 2}" y="{y + ROW / 2 + 4.5}" '
-                f'text-anchor="middle" class="module">{escape(name)}</text>'
-            )
+        for name in layer.modules:
+            width = LETTER * len(name) + 18
+            if x + width > WIDTH - GAP:  # the layer needs another row
+                x, y = float(WING_WIDTH), y + ROW + GAP // 2
+            shapes.append(_box(x, y, width, name, colour[layer.wing]))
             x += width + GAP
+        y += ROW + GAP
+    ground = f'<rect width="{WIDTH}" height="{y}" rx="6" fill="white"/>'
     style = "text{font:600 13px sans-serif}.module{font:13px monospace;fill:#222}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'width="{WIDTH}"><style>{style}</style>{"".join(shapes)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" '
+        f'width="{WIDTH}"><style>{style}</style>{ground}{"".join(shapes)}</svg>\n'
     )
 
 
@@ -81,4 +78,13 @@ def _text(x: float, y: float, text: str, colour: str) -> str:
     return (
         f'<text x="{x}" y="{y + ROW / 2 + 4.5}" text-anchor="end" '
         f'fill="{colour}">{escape(text)}</text>'
+    )
+
+
+def _box(x: float, y: float, width: float, name: str, colour: str) -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{ROW}" rx="4" '
+        f'fill="{colour}" fill-opacity="0.15" stroke="{colour}"/>'
+        f'<text x="{x + width / 2:.1f}" y="{y + ROW / 2 + 4.5}" '
+        f'text-anchor="middle" class="module">{escape(name)}</text>'
     )

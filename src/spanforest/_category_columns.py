@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, time, timedelta
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._dates import is_date, is_date_type, is_duration, is_duration_type
 from spanforest.metrics import is_missing
 
 __all__ = ["CategoryColumns"]
 
 _CATEGORY_TYPES = ("category", "Categorical", "Enum")  # of pandas and of polars
-# how the types of dates and durations begin, of NumPy, pandas, polars and pyarrow
-_TIME_TYPES = ("date", "time", "duration", "period")
-_DURATION_TYPES = ("timedelta", "duration")
-_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +142,7 @@ def point_out_text(X: Any) -> None:
 def point_out_dates(X: Any) -> None:
     """Raise an error about the first column of dates or durations, if there is one.
 
-    They are no numbers: the unit would decide what a distance is. Of columns of
-    objects only the first known value is looked at.
+    Of columns of objects only the first known value is looked at.
 
     Examples
     --------
@@ -158,7 +153,7 @@ def point_out_dates(X: Any) -> None:
     """
     if _is_frame(X):
         types = X.schema.types if _is_arrow(X) else list(X.dtypes)
-        suspects = {one for one in set(types) if _is_time(one) or _is_object(one)}
+        suspects = {one for one in set(types) if is_date_type(one) or _is_object(one)}
         for j, one in enumerate(types):
             if one in suspects:
                 _refuse_dates(_column(X, j), _name(X, j), one)
@@ -167,32 +162,26 @@ def point_out_dates(X: Any) -> None:
             _refuse_dates(X[:, j], j, X.dtype)
 
 
-def _is_time(column_type: Any) -> bool:
-    return str(column_type).lower().startswith(_TIME_TYPES)
-
-
 def _is_object(column_type: Any) -> bool:
     return str(column_type).lower() == "object"
 
 
 def _refuse_dates(column: Any, name: Any, column_type: Any) -> None:
     """Raise an error if a column of this type holds dates or durations."""
-    if _is_time(column_type):
-        kind = str(column_type)
-        _refuse_column(name, kind, kind.lower().startswith(_DURATION_TYPES))
+    if is_date_type(column_type):
+        _refuse_column(name, str(column_type), is_duration_type(column_type))
     if _is_object(column_type):
         known = (value for value in _values(column) if not is_missing(value))
         first = next(known, None)
-        if isinstance(first, _TIMES) or type(first).__name__ == "Period":
-            is_duration = isinstance(first, timedelta | np.timedelta64)
-            _refuse_column(name, _shortened(first), is_duration)
+        if is_date(first):
+            _refuse_column(name, _shortened(first), is_duration(first))
 
 
-def _refuse_column(name: Any, what: str, is_duration: bool) -> NoReturn:
-    kind = "durations" if is_duration else "dates or times"
+def _refuse_column(name: Any, what: str, holds_durations: bool) -> NoReturn:
+    kind = "durations" if holds_durations else "dates or times"
     numbers = (
         "seconds or days (.dt.total_seconds() in pandas)"
-        if is_duration
+        if holds_durations
         else "the numbers that matter, such as the month, the hour or the days since a "
         "date (.dt.month, .dt.hour in pandas)"
     )

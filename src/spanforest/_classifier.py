@@ -24,7 +24,7 @@ from spanforest._offsets import check_offset, read_offset
 from spanforest._parameters import LARGEST, check_count, check_number, check_option
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
-from spanforest._weights import Targets, read_targets
+from spanforest._weights import WeightedLabels, read_targets
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
@@ -149,9 +149,8 @@ class GraphClassifier(
         check_is_fitted(self)
         y = self._in_training_order(y)
         if self.missing_label is not None:
-            read_labels(
-                y, missing_label=self.missing_label
-            )  # refuses missing_label; the measure refuses NaN
+            # refuses missing_label; the measure below refuses NaN
+            read_labels(y, missing_label=self.missing_label)
         return multilabel_accuracy(y, self.predict(X), sample_weight=sample_weight)
 
     def _in_training_order(self, y: Any) -> Any:
@@ -253,7 +252,7 @@ class GraphClassifier(
                 "the gaps first, for example with sklearn.impute.SimpleImputer."
             ) from None
 
-    def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+    def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> WeightedLabels:
         """Check labels and weights against examples that were checked."""
         return read_targets(
             X.shape[0], y, sample_weight, self.class_weight, self.missing_label

@@ -2,7 +2,8 @@
 
 On a forest the marginals of an example are all that training needs. On a graph with
 cycles they do not tell how much mass a labelling has. There every example keeps a list
-of labellings with their masses.
+of labellings with their masses. At first it holds the true labelling only, which has
+all mass: training starts at dual variables that are zero.
 
 The best labelling is not always proven there. So each margin violation has two bounds:
 one from a labelling, and one from message passing or a search.
@@ -127,7 +128,7 @@ class Cycles:
         excess: float,
         prove: Callable[[int], None],
     ) -> bool:
-        """Compute violations exactly until their sum fell by `excess`, or cannot.
+        """Compute violations exactly until their sum fell by `excess`, if it can.
 
         The sum is weighted by `prices`. `prove` calls `measure` for one example. The
         examples with most to gain come first. Returns whether any was searched.

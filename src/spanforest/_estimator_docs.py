@@ -212,8 +212,8 @@ def _section(doc: str, title: str) -> str:
 
 def _paragraphs(text: str) -> dict[str, _Paragraph]:
     """Return the paragraphs of a section by the name that each begins with."""
-    parts = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
-    lines = [part.rstrip().partition("\n") for part in parts if part.strip()]
+    texts = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
+    lines = [one.rstrip().partition("\n") for one in texts if one.strip()]
     return {head.partition(" :")[0]: _Paragraph(head, body) for head, _, body in lines}
 
 

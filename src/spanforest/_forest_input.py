@@ -38,7 +38,7 @@ _SEED_KEY = 0x666F72657374  # no member of an ensemble has this key
 
 
 class LeafForm(SparseForm):
-    """F = Z V with V = Z^T A, where Z^T holds the leaves of each example.
+    """F = Z V with V = Z^T A, where row i of Z holds the leaves of example i.
 
     As in the kernel form the weights are A itself, which is far smaller than V: a
     forest has many more leaves than examples. V is made anew in every epoch.
@@ -66,12 +66,12 @@ class LeafForm(SparseForm):
         _compiled.sparse_pass(order, rows, self.leaf_weights, problem, state, mixtures)
         self.weights += scale * (self.dual_coef - before)
 
-    def begin(self, A):
+    def begin(self, A: NDArray[np.float64]) -> None:
         """Start at these dual variables; the weights become A itself."""
         super().begin(A)
         self._sum_over_leaves()
 
-    def squared_norm(self):
+    def squared_norm(self) -> float:
         """Return ‖w‖², the constant feature's weights included."""
         norm = self.coordinates.squared_norm
         return norm(self.leaf_weights) + norm(self.intercept[None])
@@ -80,25 +80,25 @@ class LeafForm(SparseForm):
         del self.leaf_weights  # frees it before the next one is made
         self.leaf_weights = self.data.T @ self.weights
 
-    def _weights_of(self, A):
+    def _weights_of(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
         return A
 
-    def _products(self, rows):
+    def _products(self, rows: Any) -> NDArray[np.float64]:
         return rows @ self.leaf_weights
 
 
 class Leaves(NamedTuple):
     """The leaves of training examples; inner products are the kernel."""
 
-    Z: Any  # CSR, see `leaf_features`
+    features: Any  # CSR, see `leaf_features`
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> LeafForm:
         """Return the solver's form of these examples."""
-        return LeafForm(self.Z, coordinates, fit_intercept)
+        return LeafForm(self.features, coordinates, fit_intercept)
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the kernel matrix, for a sum with other kernels."""
-        return (self.Z @ self.Z.T).toarray()
+        return (self.features @ self.features.T).toarray()
 
     def in_single_precision(self) -> Leaves:
         """Return the leaves as they are."""
@@ -201,6 +201,7 @@ class ForestInput(Input):
     """Features that are compared by a forest, which is fitted to the labels too."""
 
     accepts_nan = True
+    is_fitted_per_fold = True
     has_indicators: bool = False  # whether other kernels need them for categories
     leaf_map: LeafMap
     members: Any
@@ -363,7 +364,7 @@ def _check_columns(X: Any) -> None:
 
 
 def _check_no_kernel_matrix(X: Any) -> None:
-    """Refuse what is certainly meant as a kernel matrix: it is symmetric, and so on."""
+    """Refuse what looks like a kernel matrix: symmetric, with a large diagonal."""
     n_rows, n_columns = X.shape
     if sparse.issparse(X) or n_rows != n_columns or n_rows < 3:
         return

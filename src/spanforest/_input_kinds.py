@@ -15,6 +15,7 @@ from spanforest._inputs import (
 )
 from spanforest._several_inputs import SeveralInputs, SumInput
 from spanforest.kernels import ForestKernel, KernelSpec, SumKernel
+from spanforest.kernels._sum import is_kernel_list
 
 
 def kinds_of_inputs(kernel: Any) -> list[type[Input]]:
@@ -26,7 +27,7 @@ def kinds_of_inputs(kernel: Any) -> list[type[Input]]:
     ['KernelInput', 'ForestInput']
     """
     inside = kernel.kernels if isinstance(kernel, SumKernel) else kernel
-    if isinstance(inside, list | tuple):
+    if is_kernel_list(inside):
         return [kind for one in inside for kind in kinds_of_inputs(one)]
     return [kind_of_input(kernel)]
 

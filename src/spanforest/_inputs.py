@@ -25,6 +25,7 @@ from spanforest._feature_contributions import linear_contributions
 from spanforest._kernel_rows import (
     LARGEST_SINGLE,
     SINGLE_SUFFICES,
+    Indices,
     KernelFunction,
     KernelRows,
 )
@@ -39,8 +40,6 @@ from spanforest.solver import Form, KernelForm, linear_form
 
 LARGEST_COPY = 2**30  # bytes
 LARGEST_MATRIX = 2**31  # bytes; rows of a larger kernel are computed when needed
-
-Indices = NDArray[np.intp]
 
 
 class Basis(Protocol):
@@ -155,6 +154,7 @@ class Input(ABC):
     """A kind of input, with the kernel's parameters and what it learned in `fit`."""
 
     is_pairwise: ClassVar[bool] = False  # X is a kernel matrix
+    is_fitted_per_fold: ClassVar[bool] = False  # a basis `for_folds` is not fitted
     accepts_nan: bool = False
     weights_name: ClassVar[str] = "dual_coef_"  # the estimators' attribute
     rule: Rule | None = None  # of the scaling

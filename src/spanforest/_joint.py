@@ -9,6 +9,7 @@ import numpy as np
 from spanforest._training import Draw, TrainingSet
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, consensus_graph
+from spanforest.kernels._sum import is_kernel_list
 
 __all__ = ["TRAININGS", "UnitedDraw", "check_aggregation", "check_joint"]
 
@@ -22,13 +23,15 @@ class UnitedDraw(NamedTuple):
 
     def graphs(self, data: TrainingSet) -> list[LabelGraph]:
         """Return the graphs that the members would have."""
-        return [draw.start(data)[0].graph for draw in self.draws]
+        return [draw.make_factors(data)[0].graph for draw in self.draws]
 
-    def start(self, data: TrainingSet) -> tuple[FactorGraph, np.random.Generator]:
+    def make_factors(
+        self, data: TrainingSet
+    ) -> tuple[FactorGraph, np.random.Generator]:
         """Draw all graphs; return the factors of their union, and a generator."""
-        starts = [draw.start(data) for draw in self.draws]
-        union = consensus_graph([factors.graph for factors, _ in starts])
-        return data.factors(union), starts[0][1]
+        drawn = [draw.make_factors(data) for draw in self.draws]
+        union = consensus_graph([factors.graph for factors, _ in drawn])
+        return data.factors(union), drawn[0][1]
 
 
 def check_aggregation(aggregation: str) -> None:
@@ -49,7 +52,7 @@ def check_aggregation(aggregation: str) -> None:
 def check_joint(ensemble: Any) -> None:
     """Refuse parameters that need members which are trained apart."""
     check_aggregation(ensemble.aggregation)
-    if isinstance(ensemble.kernel, list | tuple):
+    if is_kernel_list(ensemble.kernel):
         raise ValueError(
             'a list of kernels has one per member, and with training="joint" there is '
             "one model for all graphs. Pass a spanforest.kernels.SumKernel, or set "

@@ -274,7 +274,9 @@ def _check_values(column: NDArray[Any], rows: NDArray[np.intp], name: Any) -> No
             f"Y must hold classes; label {name} of example {i} is infinity. Use NaN "
             "for a label that was not observed."
         )
-    fractions = np.array([isinstance(v, float) and v % 1 != 0 for v in column])
+    fractions = np.array(
+        [isinstance(value, float) and value % 1 != 0 for value in column]
+    )
     if fractions.any():
         raise ValueError(
             f"Unknown label type: continuous. Labels are classes, but label {name} of "

@@ -26,7 +26,7 @@ from spanforest.kernels._forest import LeafMap
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 __all__ = [
-    *("TRUSTED", "check_contents", "contents", "largest_size", "name_of"),
+    *("TRUSTED", "check_contents", "contents", "largest_size", "name_in_file"),
     "unpacked_size",
 ]
 # Deflate can turn a kilobyte into a megabyte. Files of `save` stay below both limits.
@@ -144,8 +144,8 @@ def contents(model: BaseEstimator) -> Iterator[tuple[str, Any]]:
         queue += [(f"{where}.{name}", value) for name, value in attributes.items()]
 
 
-def name_of(item: Any) -> str:
-    """Return the name in files of a function, of a class, or of an object's class."""
+def name_in_file(item: Any) -> str:
+    """Return the name in a file of a function, a class, or the class of an object."""
     named = item if hasattr(item, "__qualname__") else type(item)
     return f"{named.__module__}.{named.__qualname__}"
 

@@ -1,8 +1,8 @@
 """Start training from another member's dual variables.
 
-Members on different graphs share the labels. Near the optimum, so do they share most of
+Members on different graphs share the labels. Near the optimum they also share most of
 what their dual variables say about single labels. A member that starts there needs
-about half of the epochs.
+about half of the epochs. Graphs with cycles do not start there: see `_cycles`.
 """
 
 from __future__ import annotations

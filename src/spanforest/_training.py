@@ -81,7 +81,9 @@ class Draw(NamedTuple):
     graph: Any  # a graph, the name of a generator, or a generator
     seed: np.random.SeedSequence
 
-    def start(self, data: TrainingSet) -> tuple[FactorGraph, np.random.Generator]:
+    def make_factors(
+        self, data: TrainingSet
+    ) -> tuple[FactorGraph, np.random.Generator]:
         """Draw the member's graph; return its factors and the generator to go on with.
 
         Of the data only the labels and the weights of the examples matter. The same
@@ -105,10 +107,13 @@ class Model(NamedTuple):
 def train_member(
     data: TrainingSet, draw: Draw, settings: Settings, watch: Watch | None = None
 ) -> Model:
-    """Draw a member's graph and train it, from `data.start` if there is one."""
-    factors, rng = draw.start(data)
+    """Draw a member's graph and train it, from `data.start` if there is one.
+
+    On a graph with cycles training starts at zero: see `_cycles`.
+    """
+    factors, rng = draw.make_factors(data)
     form, problem = _pose(data, factors, settings)
-    if data.start is not None:
+    if data.start is not None and factors.graph.is_forest:
         with single_blas_thread():
             form.begin(independent_start(factors, data.Y, problem.box, data.start))
     path = _solve(form, problem, [settings.C], rng, settings, watch)
@@ -123,7 +128,7 @@ def train_first(
     Where labels are missing or have weights, the dual variables of a label differ
     between its factors. Then there is no start: the other members begin at zero.
     """
-    factors, rng = draw.start(data)
+    factors, rng = draw.make_factors(data)
     form, problem = _pose(data, factors, settings)
     solution = next(_solve(form, problem, [settings.C], rng, settings, watch))
     start = None

@@ -31,7 +31,9 @@ def fingerprint(params: dict[str, Any], *data: Any) -> str:
     >>> fingerprint({"C": 1}, [[0.0]], [1]) == fingerprint({"C": 1}, [[0.0]], [0])
     False
     """
-    shared = {name: _named(v) for name, v in params.items() if name not in _FREE}
+    shared = {
+        name: _named(value) for name, value in params.items() if name not in _FREE
+    }
     return joblib.hash((shared, data))
 
 

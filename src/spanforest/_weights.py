@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from spanforest._labels import LabelCoding, read_labels
 from spanforest._parameters import LARGEST, check_number
 
-__all__ = ["Targets", "read_targets"]
+__all__ = ["WeightedLabels", "read_targets"]
 
 Weights = NDArray[np.float64]
 
 _SMALLEST = 1e-100  # the product of two smaller weights could vanish
 
 
-class Targets(NamedTuple):
+class WeightedLabels(NamedTuple):
     """The labels of the examples that count, and how much they count."""
 
     Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
@@ -33,7 +33,7 @@ class Targets(NamedTuple):
 
 def read_targets(
     n_samples: int, y: Any, sample_weight: Any, class_weight: Any, missing_label: Any
-) -> Targets:
+) -> WeightedLabels:
     """Check labels and weights, and leave out the examples of weight 0.
 
     Parameters
@@ -67,7 +67,7 @@ def read_targets(
         weight = weight[rows]
         Y, coding = coding.restricted_to(Y[rows])
     tables = _read_class_weight(class_weight, Y, coding, weight)
-    return Targets(Y, coding, weight, _label_weight(tables, Y), rows)
+    return WeightedLabels(Y, coding, weight, _label_weight(tables, Y), rows)
 
 
 def _read_sample_weight(sample_weight: Any, n_samples: int) -> Weights | None:

@@ -284,38 +284,39 @@ def _posterior(
 ) -> Normal:
     """Return the normal approximation of a posterior at its mode (Laplace).
 
-    The parameters of label j are ties[j] @ x, and the prior is that of x. The mode is
-    computed from `start` by Newton's method with backtracking.
+    There are a few `free` parameters, of which `prior` is the distribution. Those of
+    label j are ties[j] @ free. The mode is computed from `start` by Newton's method
+    with backtracking.
     """
-    x = start
-    value, gradient, curvature = _objective(x, evidence, ties, prior)
+    free = start
+    value, gradient, curvature = _objective(free, evidence, ties, prior)
     for _ in range(N_STEPS):
         direction = np.linalg.solve(curvature, gradient)
         decrease, step = gradient @ direction, 1.0
         if decrease <= 1e-9:
             break
         while step > 1e-9:
-            trial = _objective(x - step * direction, evidence, ties, prior)
+            trial = _objective(free - step * direction, evidence, ties, prior)
             if trial[0] <= value - 0.1 * step * decrease:
                 break
             step /= 2
-        x = x - step * direction
+        free = free - step * direction
         value, gradient, curvature = trial
-    return Normal(x, np.diag(np.linalg.inv(curvature)))
+    return Normal(free, np.diag(np.linalg.inv(curvature)))
 
 
 def _objective(
-    x: NDArray[np.float64],
+    free: NDArray[np.float64],
     evidence: list[Evidence],
     ties: list[NDArray[np.float64]],
     prior: Normal,
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return the negative log-posterior at x, its gradient and its Hessian matrix."""
-    away = x - prior.mean
+    """Return the negative log-posterior, its gradient and its Hessian matrix."""
+    away = free - prior.mean
     value = 0.5 * np.sum(away**2 / prior.variance)
     gradient, hessian = away / prior.variance, np.diag(1.0 / prior.variance)
     for one, tie in zip(evidence, ties, strict=True):
-        cost, slope, curvature = _cross_entropy(tie @ x, one)
+        cost, slope, curvature = _cross_entropy(tie @ free, one)
         value += cost
         gradient = gradient + tie.T @ slope
         hessian = hessian + tie.T @ curvature @ tie

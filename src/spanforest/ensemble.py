@@ -48,7 +48,7 @@ from spanforest.factors import (
     running_sums,
 )
 from spanforest.kernels._registry import kernel_specs
-from spanforest.kernels._sum import check_kernels
+from spanforest.kernels._sum import check_kernels, is_kernel_list
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["RandomGraphEnsembleClassifier"]
@@ -275,7 +275,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
 
     def _new_input(self, resources: Resources) -> Input:
         """Return the input of the kernel, or of all kernels, not yet fitted."""
-        if not isinstance(self.kernel, list | tuple):
+        if not is_kernel_list(self.kernel):
             return super()._new_input(resources)
         params = self.gamma, self.degree, self.coef0, self.kernel_params
         specs = kernel_specs(self.kernel, *params)
@@ -311,8 +311,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Train the members after the first `n_kept`.
 
         They start at the dual variables of the first member, trained with their own
-        kernel. A first member that was kept does not have them any more, so it is
-        trained again.
+        kernel: of several kernels only the first makes a member of it. A first member
+        that was kept does not have these variables any more, so it is trained again.
         """
         n_members, settings = len(plan.draws), plan.settings
         if n_kept == n_members:
@@ -382,7 +382,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         members = []
         for t, model in enumerate(models, start=first):
             params["graph"], own = model.factors.graph, self._input.of_member(t)
-            if isinstance(self.kernel, list | tuple):
+            if is_kernel_list(self.kernel):
                 params["kernel"] = self.kernel[t % len(self.kernel)]
                 # they are meant for callables
                 params["kernel_params"] = own.spec.kernel_params or None
@@ -577,7 +577,7 @@ def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
 
 def check_member_kernels(kernel: Any, n_estimators: int) -> None:
     """Refuse a list that cannot be the kernels of this many members."""
-    if not isinstance(kernel, list | tuple):
+    if not is_kernel_list(kernel):
         return
     check_kernels(kernel, "kernel")
     if len(kernel) > n_estimators:

@@ -220,9 +220,11 @@ def rounding_slack(factors: FactorGraph, scores: ArrayLike) -> NDArray[np.float6
     n_additions = 2 * factors.n_labels + factors.graph.n_edges
     largest = _largest_sums(factors, _as_scores(factors, scores))[:, 2]
     with np.errstate(over="ignore", under="ignore"):
-        rounded = 0.5 * np.finfo(np.float64).eps * largest
+        one_error = 0.5 * np.finfo(np.float64).eps * largest
         # below the smallest normal number sums are exact, but not products
-        return SLACK * n_additions * (rounded + np.finfo(np.float64).smallest_subnormal)
+        return (
+            SLACK * n_additions * (one_error + np.finfo(np.float64).smallest_subnormal)
+        )
 
 
 def _largest_sums(

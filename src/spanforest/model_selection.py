@@ -36,12 +36,12 @@ class _LabelKFold(BaseCrossValidator):
         self.shuffle = bool(shuffle)
         self.random_state = random_state
 
-    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds; the arguments are not used."""
         return self.n_splits
 
     def split(
-        self, X, y=None, groups=None
+        self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield the training rows and the test rows of each fold.
 
@@ -340,7 +340,7 @@ def _label_columns(y: Any) -> sparse.csr_array:
     return sparse.csr_array(np.column_stack(columns))
 
 
-def _n_positive(y) -> NDArray[np.int_]:
+def _n_positive(y: Any) -> NDArray[np.int_]:
     """Count the positive labels of every example."""
     if sparse.issparse(y):
         return np.asarray((y > 0).sum(axis=1), dtype=int).ravel()

@@ -26,7 +26,7 @@ from spanforest._model_file_checks import (
     check_contents,
     contents,
     largest_size,
-    name_of,
+    name_in_file,
     unpacked_size,
 )
 from spanforest._whole_files import check_target, is_stream, whole_file
@@ -123,7 +123,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     header = {
         "format": _FORMAT,
         "version": FORMAT_VERSION,
-        "model": name_of(model),
+        "model": name_in_file(model),
         "versions": _versions(),
         "payload_bytes": len(payload),
         "payload_sha256": hashlib.sha256(payload).hexdigest(),
@@ -154,7 +154,9 @@ def _to_payload(model: BaseEstimator) -> bytes:
     except Exception as error:  # a lambda, for example, makes skops raise any error
         _refuse_to_save(model, _unnameable(model), error)
     if foreign:
-        culprits = [(at, one) for at, one in contents(model) if name_of(one) in foreign]
+        culprits = [
+            (at, one) for at, one in contents(model) if name_in_file(one) in foreign
+        ]
         _refuse_to_save(model, culprits, f"it needs {', '.join(sorted(foreign))}")
     if unpacked_size(payload) > largest_size(payload):  # nearly all zeros
         payload = dumps(model)

@@ -412,7 +412,7 @@ def solve_path(
     solution, previous, cycles = None, 0.0, None
     if not problem.factors.graph.is_forest:
         cycles = Cycles(problem.factors, np.maximum(problem.Y, 0))
-        # nobody knows which labellings the form started from
+        # lists hold the true labellings only: these have all mass at zero
         form.begin(np.zeros_like(form.dual_coef))
     for C in Cs:
         with single_blas_thread():
@@ -470,11 +470,12 @@ class _Ascent:
             self.epoch(pace.kappa(dual, self.squared_norm), rng)
             dual, estimate = self.dual_and_gap()
             gap = estimate
+            # a certificate costs about an epoch: it waits until it may succeed
             if ratio * estimate <= tol * dual or len(gaps) + 1 == max_iter:
-                known = self.measure_hinge(tol)
+                at_least = self.measure_hinge(tol)
                 dual, gap = self.dual_and_gap()
                 certified = gap <= tol * dual
-                ratio = known / estimate if estimate > 0.0 else 1.0
+                ratio = at_least / estimate if estimate > 0.0 else 1.0
                 if self.cycles is None:
                     ratio = min(ratio, 1.0)
             gaps.append(gap)
@@ -484,11 +485,9 @@ class _Ascent:
                 form.sharpen()  # single precision may be what keeps the gap open
             if watch is not None:
                 watch(len(gaps), _relative(gap, dual))
-        weights = form.coordinates.expand(form.weights)
-        intercept = form.coordinates.expand(form.intercept[None])[0]
-        return Solution(
-            weights, intercept, dual, np.array(gaps), np.array(seconds), tol
-        )
+        expand, history = form.coordinates.expand, (np.array(gaps), np.array(seconds))
+        weights, intercept = expand(form.weights), expand(form.intercept[None])[0]
+        return Solution(weights, intercept, dual, *history, tol)
 
     def epoch(self, kappa: float, rng: np.random.Generator) -> None:
         """Smooth with a new κ, then visit all examples in random order.
@@ -566,8 +565,8 @@ class _Ascent:
 def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
     """Return the problem as the compiled routines take it."""
     # visits are compiled for arrays that can be written
-    parts = [np.require(one, None, ["C", "W"]) for one in problem.factors.arrays]
-    graph = _compiled.FactorArrays(*parts)
+    arrays = [np.require(one, None, ["C", "W"]) for one in problem.factors.arrays]
+    graph = _compiled.FactorArrays(*arrays)
     loss = np.empty(len(graph.factor), _compiled.LOSS_FIELDS)
     for name, weights in problem.loss._asdict().items():
         loss[name] = weights

@@ -63,4 +63,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

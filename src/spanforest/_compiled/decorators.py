@@ -157,4 +157,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     call_pointer = call_function
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

@@ -40,24 +40,24 @@ def exhaustive_max(scores, g, buffers, tie, labels):
     """
     candidate, sums = buffers
     candidate[:] = 0
-    best, j, is_first = 0.0, 0, True
-    while j >= 0:
-        for v in range(j, g.label.shape[0]):
-            label = g.label[v]
-            total = sums[v - 1] if v > 0 else 0.0
+    best, changed, is_first = 0.0, 0, True
+    while changed >= 0:
+        for j in range(changed, g.label.shape[0]):
+            label = g.label[j]
+            total = sums[j - 1] if j > 0 else 0.0
             if label["unary"] >= 0:
-                total += scores[label["unary"] + candidate[v]]
+                total += scores[label["unary"] + candidate[j]]
             for s in range(label["incident_start"], label["incident_stop"]):
                 edge = g.factor[g.incident[s]]
-                if edge["second"] == v:
+                if edge["second"] == j:
                     total += scores[picked_cell(edge, candidate)]
-            sums[v] = total
+            sums[j] = total
         value = sums[g.label.shape[0] - 1]
         if is_first or exceeds(value, best, tie):
             best, is_first = value, False
-            for v in range(labels.shape[0]):
-                labels[v] = candidate[v]
-        j = _next_labelling(g, candidate)
+            for j in range(labels.shape[0]):
+                labels[j] = candidate[j]
+        changed = _next_labelling(g, candidate)
     return best
 
 
@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

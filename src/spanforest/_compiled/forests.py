@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

@@ -100,11 +100,11 @@ def _load_list(i, top, scores, problem, mixtures):
     labels, mass, score = mixtures.labels, mixtures.mass, mixtures.score
     box = problem.targets.box[i]
     rest, best = box, -np.inf
-    for p in range(n):
-        score[p] = labelling_score(scores, g, labels[start + p])
-        best = max(best, score[p])
-        if p > 0:
-            rest -= mass[start + p]
+    for s in range(n):
+        score[s] = labelling_score(scores, g, labels[start + s])
+        best = max(best, score[s])
+        if s > 0:
+            rest -= mass[start + s]
     mass[start] = rest if rest > EMPTY * box else 0.0
     if exceeds(top, best, TRAINING_TIE):
         for j in range(labels.shape[1]):
@@ -152,12 +152,12 @@ def _move_mass(n_moves, length, norm, visit, factors, lists):
         scores[source] += drop
         scores[target] -= drop
         factor = factors[move["region"]]
-        for p in range(labels.shape[0]):
-            c = picked_cell(factor, labels[p])
+        for s in range(labels.shape[0]):
+            c = picked_cell(factor, labels[s])
             if c == source:
-                score[p] += drop
+                score[s] += drop
             elif c == target:
-                score[p] -= drop
+                score[s] -= drop
 
 
 @merged
@@ -165,11 +165,11 @@ def _drop_empty(i, n, mixtures):
     """Leave the labellings without mass out of the list; the true one stays."""
     start, labels, mass = mixtures.start[i], mixtures.labels, mixtures.mass
     kept = start + 1
-    for p in range(start + 1, start + n):
-        if mass[p] > 0.0:
-            mass[kept] = mass[p]
+    for s in range(start + 1, start + n):
+        if mass[s] > 0.0:
+            mass[kept] = mass[s]
             for j in range(labels.shape[1]):
-                labels[kept, j] = labels[p, j]
+                labels[kept, j] = labels[s, j]
             kept += 1
     mixtures.length[i] = kept - start
 
@@ -193,13 +193,13 @@ def listed_steps(i, norm, problem, mixtures, search):
     first_top, moved = 0.0, False
     for step in range(MOST_STEPS):
         high, low = 0, -1
-        for p in range(n):
-            if exceeds(score[p], score[high], TRAINING_TIE):
-                high = p
-            if mass[p] > 0.0 and (
-                low < 0 or exceeds(score[low], score[p], TRAINING_TIE)
+        for s in range(n):
+            if exceeds(score[s], score[high], TRAINING_TIE):
+                high = s
+            if mass[s] > 0.0 and (
+                low < 0 or exceeds(score[low], score[s], TRAINING_TIE)
             ):
-                low = p
+                low = s
         rise = score[high] - score[low]
         if step == 0:
             first_top = score[high]
@@ -218,4 +218,4 @@ def listed_steps(i, norm, problem, mixtures, search):
     return first_top, moved
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

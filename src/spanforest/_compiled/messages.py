@@ -131,8 +131,8 @@ def reweighted_sweep(scores, g, direction, messages, drops):
     belief, worth, labels = messages.belief, messages.worth, messages.labels
     messages.chosen[:] = direction == CLIMB
     bound = 0.0
-    for s in range(n_labels):
-        j = n_labels - 1 - s if direction == BACKWARD else s
+    for turn in range(n_labels):
+        j = n_labels - 1 - turn if direction == BACKWARD else turn
         label, before = g.label[j], labels[j]
         _choose(scores, g, j, messages, labels)
         if direction == CLIMB:
@@ -146,16 +146,16 @@ def reweighted_sweep(scores, g, direction, messages, drops):
             top = max(top, belief[a])
         bound += top
         start, stop = label["incident_start"], label["incident_stop"]
-        for p in range(start, stop):
-            if (other_end(g.factor[g.incident[p]], j) > j) == (direction == FORWARD):
+        for s in range(start, stop):
+            if (other_end(g.factor[g.incident[s]], j) > j) == (direction == FORWARD):
                 n_ahead += 1
         share = 1.0 / max(n_ahead, stop - start - n_ahead, 1)
         for a in range(label["n_values"]):
             if drops.shape[0] > 0:
                 drops[label["start"] + a] = belief[a] - top
             belief[a] = share * (belief[a] - top)
-        for p in range(start, stop):
-            e = g.incident[p]
+        for s in range(start, stop):
+            e = g.incident[s]
             if (other_end(g.factor[e], j) > j) == (direction == FORWARD):
                 bound += _send(scores, g, e, j, messages, messages.sent)
     return bound
@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

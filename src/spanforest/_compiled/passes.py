@@ -196,4 +196,4 @@ def _look(rows, block, problem, state, call):
     call_pointer(visit, (rows, block, problem, state, lists))
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

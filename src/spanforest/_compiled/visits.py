@@ -110,7 +110,7 @@ def augment_with_loss(i, scores, factors, targets, true_cells):
     weights = targets.factor_weight
     true_score = 0.0
     for f in range(factors.shape[0]):
-        factor, part = factors[f], loss[f]
+        factor, own_loss = factors[f], loss[f]
         true = picked_cell(factor, labels)
         true_cells[f] = true
         start, stop = factor["offset"], factor["offset"] + factor["n_cells"]
@@ -121,15 +121,15 @@ def augment_with_loss(i, scores, factors, targets, true_cells):
         if weights.shape[0] == 0:
             true_score += scores[true]
         for c in range(start, stop):
-            scores[c] += part["worst"]
-        scores[true] -= part["joint"]
-        if part["first"] != 0.0 or part["second"] != 0.0:
+            scores[c] += own_loss["worst"]
+        scores[true] -= own_loss["joint"]
+        if own_loss["first"] != 0.0 or own_loss["second"] != 0.0:
             n_second = factor["n_second"]
             column = (true - start) % n_second
             for c in range(true - column, true - column + n_second):
-                scores[c] -= part["first"]
+                scores[c] -= own_loss["first"]
             for c in range(start + column, stop, n_second):
-                scores[c] -= part["second"]
+                scores[c] -= own_loss["second"]
         if weights.shape[0] > 0:
             for c in range(start, stop):
                 scores[c] *= weights[i, f]
@@ -196,16 +196,16 @@ def _add_loss_of(i, A, factors, targets, total):
     """
     loss, labels = targets.loss, targets.Y[i]
     for f in range(factors.shape[0]):
-        factor, part = factors[f], loss[f]
+        factor, own_loss = factors[f], loss[f]
         true = picked_cell(factor, labels)
-        total += part["joint"] * A[true]
-        if part["first"] != 0.0 or part["second"] != 0.0:
+        total += own_loss["joint"] * A[true]
+        if own_loss["first"] != 0.0 or own_loss["second"] != 0.0:
             start, n_second = factor["offset"], factor["n_second"]
             column = (true - start) % n_second
             for c in range(true - column, true - column + n_second):
-                total += part["first"] * A[c]
+                total += own_loss["first"] * A[c]
             for c in range(start + column, start + factor["n_cells"], n_second):
-                total += part["second"] * A[c]
+                total += own_loss["second"] * A[c]
     return total
 
 
@@ -453,4 +453,4 @@ def visitor(rows, block, problem, state, mixtures):
     return lists, through_pointer(visit_on_cycles, arguments)
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: 745db071af5eb7a1

@@ -17,7 +17,7 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
     """
     import numpy as np
 
-    from spanforest.tuning._contest import decision_in_words, name_of
+    from spanforest.tuning._contest import decision_in_words, entrant_name
 
     results, chosen = search.cv_results_, search.best_index_
     places = range(sum(key.startswith("split") for key in results))
@@ -26,7 +26,7 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
     best: dict[str, dict[str, Any]] = {}
     for i in np.flatnonzero(n_folds).tolist():
         params = results["params"][i]
-        kernel = name_of(params)
+        kernel = entrant_name(params)
         candidate: dict[str, Any] = {
             "kernel": kernel,
             "C": float(params["C"]),

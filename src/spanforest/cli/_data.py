@@ -74,13 +74,13 @@ class Request(NamedTuple):
 
     def row(self, i: int) -> str:
         """Return where an example stands, with its line if there is one."""
-        from spanforest.datasets._csv_format import CsvOptions, line_of_row
+        from spanforest.datasets._csv_format import CsvFormat, line_of_row
         from spanforest.datasets._text_files import line_of_example
 
         line = None
         if self.format in _TEXT_TABLES:
-            options = CsvOptions(self.delimiter, encoding=self.encoding)
-            line = line_of_row(self.path, i, options)
+            csv_format = CsvFormat(delimiter=self.delimiter, encoding=self.encoding)
+            line = line_of_row(self.path, i, csv_format)
         elif self.format in (Format.arff, Format.libsvm):
             end = "@data" if self.format is Format.arff else ""
             line = line_of_example(self.path, i, end)
@@ -264,7 +264,10 @@ def _find(request: Request) -> Request:
 
 def _check_options(request: Request) -> None:
     """Refuse options that do not suit the data."""
-    kind = f"an {request.format} file" if request.format else "a data set with a name"
+    article = "an" if request.format in (Format.arff, Format.npz) else "a"
+    kind = f"{article} {request.format} file"
+    if request.format is None:
+        kind = "a data set with a name"
     if request.knows_its_columns:
         for option, value in (("--labels", request.labels), ("--drop", request.drop)):
             if value is not None:

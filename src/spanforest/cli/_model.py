@@ -345,9 +345,9 @@ def _has_numbers(X: Any, j: int) -> bool:
 
 
 def _kind(names: Sequence[str]) -> Literal["none", "numbers", "words"]:
-    """Tell what the names of labels are; `read_training_data` makes up those of none.
+    """Return whether labels have names, and whether these are numbers, as in LIBSVM.
 
-    LIBSVM files have numbers.
+    `read_training_data` numbers labels without names: "none" are names of that form.
     """
     if tuple(names) == numbered_labels(len(names)):
         return "none"

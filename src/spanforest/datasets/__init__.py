@@ -3,6 +3,7 @@
 from spanforest.datasets._arff import load_arff
 from spanforest.datasets._arff_format import ArffError, Attribute, Relation, read_arff
 from spanforest.datasets._circle import make_circle
+from spanforest.datasets._csv_format import CsvFormat
 from spanforest.datasets._csv_parquet import load_csv, load_parquet
 from spanforest.datasets._dataset import Dataset, drop_degenerate
 from spanforest.datasets._libsvm import load_libsvm
@@ -18,6 +19,7 @@ __all__ = [
     "PAPER_DATASETS",
     "ArffError",
     "Attribute",
+    "CsvFormat",
     "Dataset",
     "KnownDataset",
     "Relation",

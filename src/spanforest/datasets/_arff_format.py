@@ -249,7 +249,9 @@ class _Reader:
         attributes = tuple(
             attribute
             if attribute.kind in ("numeric", "nominal")
-            else attribute._replace(values=tuple(v for v in codes if v is not None))
+            else attribute._replace(
+                values=tuple(text for text in codes if text is not None)
+            )
             for attribute, codes in zip(self.attributes, self.codes, strict=True)
         )
         n_attributes = len(attributes)

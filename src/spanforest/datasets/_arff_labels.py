@@ -36,7 +36,7 @@ def choose_labels(
 
 
 def _labels_of_file(relation_name: str, attributes: Columns) -> list[str]:
-    """Return the labels that an XML file beside or the relation's name tells.
+    """Return the labels that an XML file in the same folder, or the -C, tells.
 
     An XML file comes first: a relation keeps its old -C when Weka's filters have moved
     the labels. Such a -C is no evidence, neither for nor against.
@@ -97,9 +97,10 @@ def _stems(name: str) -> Iterator[str]:
 def _fitting_xml(
     names: list[str], attributes: Columns
 ) -> tuple[Path, list[str]] | None:
-    """Return the first XML file beside whose labels are attributes, and the labels.
+    """Return the first XML file in the folder that fits the attributes, and its labels.
 
-    Return None if there is no XML file. Raise the error of the first one if none fits.
+    It fits if all its labels are attributes. Return None if there is no XML file. Raise
+    the error of the first one if none fits.
     """
     problem: ValueError | None = None
     for name in names:

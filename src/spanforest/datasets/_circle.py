@@ -1,5 +1,7 @@
 """The artificial Circle data: labels that are half-planes and unions of half-planes."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
@@ -15,7 +17,7 @@ _REACH = (120, 72)
 
 
 def make_circle(
-    n_samples: int = 1000, n_labels: int = 10, random_state=None
+    n_samples: int = 1000, n_labels: int = 10, random_state: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
     """Draw points of the unit disc; labels are half-planes and ORs of half-planes.
 

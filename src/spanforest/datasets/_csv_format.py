@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from spanforest.datasets._memory import MemoryLimit
 from spanforest.datasets._text_files import (
@@ -25,12 +25,38 @@ _NUMBER = re.compile(r"\s*[+-]?\d*[.,]?\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
 _COST = TextCost(character=4, line=32)
 
 
-class CsvOptions(NamedTuple):
-    """How a file is written; None is found out from the file."""
+class CsvFormat(TypedDict, total=False):
+    r"""How a CSV file is written: keywords of `load_csv`.
 
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
+    What is None or left out is detected in the file.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        The character between two values.
+    decimal : str, optional
+        The decimal mark, a point or a comma.
+    encoding : str, optional
+        The encoding of the file.
+
+    Examples
+    --------
+    One record for all files of a program:
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spanforest.datasets import CsvFormat, load_csv
+    >>> ours = CsvFormat(delimiter=";", encoding="latin-1")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "weather.csv")
+    ...     _ = path.write_text("höhe;rain\n700;0\n", encoding="latin-1")
+    ...     load_csv(path, labels=["rain"], **ours).feature_names
+    ('höhe',)
+    """
+
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
 
 
 class CsvText(NamedTuple):
@@ -52,7 +78,7 @@ class CsvText(NamedTuple):
             return None
 
 
-def read_csv_text(path: str, options: CsvOptions, memory: MemoryLimit) -> CsvText:
+def read_csv_text(path: str, csv_format: CsvFormat, memory: MemoryLimit) -> CsvText:
     """Read a file whose rows all have as many values as its first row.
 
     Raises
@@ -61,29 +87,30 @@ def read_csv_text(path: str, options: CsvOptions, memory: MemoryLimit) -> CsvTex
         If the file is damaged, in another encoding, or has a row of another length;
         the message has the line.
     """
-    _check_marks(options)
-    text = _read_text(path, options.encoding, memory)
-    delimiter = options.delimiter or _find_delimiter(text)
-    decimal = options.decimal or _find_decimal(text, delimiter)
+    _check_marks(csv_format)
+    text = _read_text(path, csv_format.get("encoding"), memory)
+    delimiter = csv_format.get("delimiter") or _find_delimiter(text)
+    decimal = csv_format.get("decimal") or _find_decimal(text, delimiter)
     table = CsvText(text, delimiter, decimal)
     _check_rows(table, path, memory)
     return table
 
 
-def line_of_row(path: Path, i: int, options: CsvOptions) -> int | None:
+def line_of_row(path: Path, i: int, csv_format: CsvFormat) -> int | None:
     """Return the line of a row in a file; None if the file cannot be read again."""
     if not path.is_file():
         return None
+    memory = MemoryLimit.of(str(path), None)
     try:
-        text = _read_text(str(path), options.encoding, MemoryLimit.of(str(path), None))
+        text = _read_text(str(path), csv_format.get("encoding"), memory)
     except ValueError:
         return None
-    delimiter = options.delimiter or _find_delimiter(text)
+    delimiter = csv_format.get("delimiter") or _find_delimiter(text)
     return CsvText(text, delimiter, "").line_of_row(i)
 
 
-def _check_marks(options: CsvOptions) -> None:
-    delimiter, decimal = options.delimiter, options.decimal
+def _check_marks(csv_format: CsvFormat) -> None:
+    delimiter, decimal = csv_format.get("delimiter"), csv_format.get("decimal")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise ValueError(
             f"delimiter must be one character, such as ';'; got {delimiter!r}."

@@ -1,15 +1,17 @@
 """Reading data sets from tables: CSV and Parquet files, by means of pandas."""
 
+from __future__ import annotations
+
 import io
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from spanforest.datasets._csv_format import CsvOptions, CsvText, read_csv_text
+from spanforest.datasets._csv_format import CsvFormat, CsvText, read_csv_text
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._memory import MemoryLimit, TooLargeError
-from spanforest.datasets._tables import Choice, Table, make_dataset
+from spanforest.datasets._tables import Choice, TableFile, make_dataset
 
 
 def load_csv(
@@ -18,10 +20,8 @@ def load_csv(
     *,
     features: Sequence[str] | None = None,
     drop: str | Iterable[str] = (),
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     max_memory: int | None = None,
+    **csv_format: Unpack[CsvFormat],
 ) -> Dataset:
     """Read a multilabel data set from a text file with a row per example.
 
@@ -40,6 +40,9 @@ def load_csv(
     drop : str or iterable of str, default=()
         Names of columns to leave out, such as identifiers. They do not count when
         `labels` is a number.
+    max_memory : int, optional
+        The largest number of bytes that the contents may take. By default 2 GiB, or
+        a quarter of the machine's memory if that is less.
     delimiter : str, optional
         The character between two values. By default a tab in ``.tsv`` and ``.tab``
         files; in others the comma, semicolon, tab or bar that the first rows show.
@@ -48,9 +51,7 @@ def load_csv(
         with commas and none with a point.
     encoding : str, optional
         The encoding of the file. By default UTF-8, or UTF-16 if the file says so.
-    max_memory : int, optional
-        The largest number of bytes that the contents may take. By default 2 GiB, or
-        a quarter of the machine's memory if that is less.
+        A `CsvFormat` keeps `delimiter`, `decimal` and `encoding` for many files.
 
     Returns
     -------
@@ -102,19 +103,31 @@ def load_csv(
     array([[0, 'clear'],
            [1, 'grey']], dtype=object)
     """
+    _check_keywords(csv_format)
     _import_pandas()
     path = os.fspath(path)
-    if delimiter is None and re.search(r"(?i)\.(tsv|tab)(\.\w+)?$", path):
-        delimiter = "\t"
-    options = CsvOptions(delimiter, decimal, encoding)
-    source = read_csv_text(path, options, MemoryLimit.of(path, max_memory))
+    is_tsv = re.search(r"(?i)\.(tsv|tab)(\.\w+)?$", path) is not None
+    if is_tsv and csv_format.get("delimiter") is None:
+        csv_format["delimiter"] = "\t"
+    source = read_csv_text(path, csv_format, MemoryLimit.of(path, max_memory))
     frame = _parse(source, path)
     _check_header(list(frame.columns), path)
     _check_delimiter(list(frame.columns), path, source.delimiter)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
-    table = Table(frame, path, source.line_of_row)
+    table = TableFile(frame, path, source.line_of_row)
     return make_dataset(table, Choice(labels, features, drop))
+
+
+def _check_keywords(csv_format: CsvFormat) -> None:
+    """Refuse what is no keyword of `load_csv`: Python lets all of them pass."""
+    known = list(CsvFormat.__annotations__)
+    for name in csv_format:
+        if name not in known:
+            raise TypeError(
+                f"load_csv() got an unexpected keyword argument {name!r}. A file's "
+                f"format is described by {', '.join(known)}."
+            )
 
 
 def _parse(source: CsvText, path: str) -> Any:
@@ -196,7 +209,7 @@ def load_parquet(
             f"{path}: expected a Parquet file. This is another kind of file, or it is "
             "damaged."
         ) from error
-    return make_dataset(Table(frame, path), Choice(labels, features, drop))
+    return make_dataset(TableFile(frame, path), Choice(labels, features, drop))
 
 
 def _check_parquet(path: str, memory: MemoryLimit) -> None:

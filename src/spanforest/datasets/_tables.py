@@ -4,12 +4,12 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, time, timedelta
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._dates import is_date, is_date_text, is_date_type
 from spanforest._wording import listed, quoted
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
@@ -19,11 +19,6 @@ from spanforest.datasets._words import numbers_of_words
 _FEW_ROWS = 2  # so few rows do not tell an identifier from a category
 _SOME_ROWS = 10  # so many numbers in a row are no accident
 _MANY_ROWS = 50  # in so many rows a category occurs more than twice on average
-# 2024-05-01, 1.5.2024 or 5/1/24, with a time or without
-_DATE = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4}|\d{1,2}/\d{1,2}/\d\d)"
-    r"([ T]\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d\d(:?\d\d)?))?)?"
-)
 
 
 class Choice(NamedTuple):
@@ -34,7 +29,7 @@ class Choice(NamedTuple):
     drop: str | Iterable[str] = ()
 
 
-class Table(NamedTuple):
+class TableFile(NamedTuple):
     """A data frame and the file it comes from."""
 
     frame: Any
@@ -47,7 +42,7 @@ class Table(NamedTuple):
         return f"{quoted(name)} of row {row + 1}" + (f" (line {line})" if line else "")
 
 
-def make_dataset(table: Table, choice: Choice) -> Dataset:
+def make_dataset(table: TableFile, choice: Choice) -> Dataset:
     """Return the data set in the columns of a table; see `load_csv`."""
     frame, path = table.frame, table.path
     frame.columns = [str(name) for name in frame.columns]
@@ -84,7 +79,7 @@ def make_dataset(table: Table, choice: Choice) -> Dataset:
 
 
 def _feature_matrix(
-    table: Table, names: list[str]
+    table: TableFile, names: list[str]
 ) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...]]]:
     """Return the features as numbers, and the categories that codes stand for."""
     columns = table.frame[names]
@@ -100,7 +95,9 @@ def _feature_matrix(
     return X, categories
 
 
-def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _read_words(
+    table: TableFile, name: str
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return a column that is not of numbers as codes, and what they stand for.
 
     True and false, yes and no are 1 and 0, and stand for themselves. A column with
@@ -108,7 +105,7 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     dates and durations.
     """
     column = table.frame[name]
-    if _holds_times(column):
+    if _holds_dates(column):
         _refuse_dates(table, name, next(iter(column.dropna()), "NaT"))
     known = column.notna().to_numpy(dtype=bool)
     codes = np.full(len(column), np.nan)
@@ -133,15 +130,15 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
     return codes, tuple(texts.tolist()) if numbers is None else ()
 
 
-def _holds_times(column: Any) -> bool:
-    """Return whether a column is of dates, times or durations, not of text."""
-    if str(column.dtype).startswith(("date", "time", "duration", "period")):
+def _holds_dates(column: Any) -> bool:
+    """Return whether a column holds dates, times or durations, not text."""
+    if is_date_type(column.dtype):
         return True
     known = column.dropna()
-    return len(known) > 0 and isinstance(known.iloc[0], date | time | timedelta)
+    return len(known) > 0 and is_date(known.iloc[0])
 
 
-def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
+def _refuse_dates(table: TableFile, name: str, value: Any) -> NoReturn:
     raise ValueError(
         f"{table.path}: {quoted(name)} holds dates, times or durations, such as "
         f"{quoted(str(value))}. Turn them into the numbers that matter, such as the "
@@ -150,10 +147,10 @@ def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
     )
 
 
-def _point_out_dates(table: Table, categories: dict[str, tuple[str, ...]]) -> None:
+def _point_out_dates(table: TableFile, categories: dict[str, tuple[str, ...]]) -> None:
     """Refuse columns of text that are all dates: new dates would be unknown."""
     for name, texts in categories.items():
-        if all(_DATE.fullmatch(text.strip()) for text in texts):
+        if all(map(is_date_text, texts)):
             _refuse_dates(table, name, texts[0])
 
 
@@ -164,11 +161,11 @@ def _are_words(column: Any) -> NDArray[np.bool_]:
     try:
         return pandas.to_numeric(column, errors="coerce").isna().to_numpy()
     except (TypeError, ValueError, OverflowError):  # a list, or thousands of digits
-        return np.array([not re.fullmatch(r"[+-]?\d+", str(v)) for v in column])
+        return np.array([not re.fullmatch(r"[+-]?\d+", str(value)) for value in column])
 
 
 def _point_out_identifiers(
-    table: Table, categories: dict[str, tuple[str, ...]]
+    table: TableFile, categories: dict[str, tuple[str, ...]]
 ) -> None:
     """Refuse columns of text that name rows: nothing can be learned from them."""
     n_known = {name: int(table.frame[name].notna().sum()) for name in categories}
@@ -190,7 +187,7 @@ def _point_out_identifiers(
 
 
 def _point_out_row_numbers(
-    table: Table, names: Sequence[str], X: NDArray[np.float64]
+    table: TableFile, names: Sequence[str], X: NDArray[np.float64]
 ) -> None:
     """Warn of columns that count the rows: a model would learn their order."""
     if len(X) < _SOME_ROWS:
@@ -210,7 +207,7 @@ def _point_out_row_numbers(
 
 
 def _label_matrix(
-    table: Table, names: list[str]
+    table: TableFile, names: list[str]
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the labels as whole numbers, or as objects if some are text.
 

@@ -1,6 +1,6 @@
 """Fitted models as the diagnostics see them.
 
-This is the only module of the package that reads private attributes of a classifier.
+This is the only module of `diagnostics` that reads private attributes of a classifier.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def gaussian_kernel(X: Any, Y: Any, gamma: float) -> FloatArray:
         same = X is Y
         Y = (Y - centre) * scale
         X = Y if same else (X - centre) * scale
-    if not all(np.isfinite(_largest_value(Z)) for Z in (X, Y)):
+    if not all(np.isfinite(_largest_value(one)) for one in (X, Y)):
         raise ValueError(
             f"gamma={gamma:.3g} is too large for these features in {X.dtype}. Lower "
             "gamma, or scale the features, for example with "

@@ -311,7 +311,7 @@ class KernelSpec:
                 f"The callable kernel must return finite numbers; "
                 f"{first_not_finite(K)}. Check it on the two examples concerned."
             )
-        single = all(getattr(Z, "dtype", None) == np.float32 for Z in (X, Y))
+        single = all(getattr(one, "dtype", None) == np.float32 for one in (X, Y))
         return K.astype(np.float32 if single else np.float64, copy=False)
 
     def _call_diagonal(self, kernel: Callable[..., Any], X: Any) -> FloatArray:

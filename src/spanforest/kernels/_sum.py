@@ -103,6 +103,17 @@ class SumKernel(BaseEstimator):
             check_number("each of the weights of a SumKernel", weight)
 
 
+def is_kernel_list(kernel: Any) -> bool:
+    """Return whether a kernel is a list of several, which members take in turn.
+
+    Examples
+    --------
+    >>> is_kernel_list(["rbf", "forest"]), is_kernel_list("rbf")
+    (True, False)
+    """
+    return isinstance(kernel, list | tuple)
+
+
 def check_kernels(kernels: Any, name: str) -> None:
     """Refuse what cannot be a list of several kernels; `name` is what to call it.
 
@@ -113,13 +124,13 @@ def check_kernels(kernels: Any, name: str) -> None:
         ...
     ValueError: "precomputed" cannot be one of several kernels: X is either a kernel ...
     """
-    if not isinstance(kernels, list | tuple) or not kernels:
+    if not is_kernel_list(kernels) or not kernels:
         raise ValueError(
             f"{name} must be a list of one or more kernels, such as "
             f"['rbf', 'forest']; got {kernels!r}."
         )
     for kernel in kernels:
-        if isinstance(kernel, list | tuple):
+        if is_kernel_list(kernel):
             raise ValueError(
                 f"{name} must be a flat list of kernels; it holds the list {kernel!r}. "
                 "Pass its kernels one by one, or their sum as a "

@@ -61,8 +61,8 @@ class LabelRow(NamedTuple):
         return _ratio(2 * self.n_right, self.n_true + self.n_claimed)
 
 
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _ratio(number: int, total: int) -> float | None:
+    return number / total if total else None
 
 
 def label_rows(outcomes: Outcomes, probability: Probabilities | None) -> list[LabelRow]:

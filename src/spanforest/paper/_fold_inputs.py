@@ -108,7 +108,7 @@ class FoldInputs:
             return self._own_kernel
         distances = self._distances
         scale = width * distances.train.mean() / 2 or 1.0
-        return TrainTest(*(np.exp(-D / scale) for D in distances))
+        return TrainTest(*(np.exp(-squared / scale) for squared in distances))
 
     def explicit_features(self, width: float | None = None) -> TrainTest:
         """Return features whose inner products are a kernel, for methods without one.
@@ -148,7 +148,7 @@ class FoldInputs:
         lengths = [_squares(X) for X in self.features]
         pairs = zip(lengths, _products(self.features), strict=True)
         squares = (own[:, None] + lengths[0] - 2.0 * product for own, product in pairs)
-        return TrainTest(*(np.maximum(D, 0.0) for D in squares))
+        return TrainTest(*(np.maximum(squared, 0.0) for squared in squares))
 
 
 def _scaler(dataset: Dataset, scaling: str) -> Any:

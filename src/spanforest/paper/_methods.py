@@ -125,18 +125,12 @@ def run_learner(
 
 
 def fit_and_score(
-    name: str, fold: FoldInputs, params: Params, effort: Effort, seed: int
-) -> float:
-    """Return the mean of all measures, by which parameters are chosen."""
-    return fit_and_score_each(name, fold, [params], effort, seed)[0]
-
-
-def fit_and_score_each(
     name: str, fold: FoldInputs, candidates: Sequence[Params], effort: Effort, seed: int
 ) -> list[float]:
     """Return the mean of all measures for candidates that share one fit.
 
-    They may differ in their threshold, and in nothing else.
+    Parameters are chosen by it. The candidates may differ in their threshold, and in
+    nothing else.
     """
     estimator, inputs = LEARNERS[name](fold, candidates[0], effort, seed)
     _fit(estimator, inputs.train, fold.Y.train)

@@ -29,7 +29,7 @@ from spanforest.paper._experiment import (
     row_label,
 )
 from spanforest.paper._fold_inputs import FoldInputs
-from spanforest.paper._methods import Effort, Result, fit_and_score_each, run_learner
+from spanforest.paper._methods import Effort, Result, fit_and_score, run_learner
 from spanforest.paper._protocols import (
     CHOICE_EFFORT,
     CHOICE_FOLDS,
@@ -236,7 +236,7 @@ def _score_candidates(
     scored = []
     for group in family.fits:
         scores = [
-            fit_and_score_each(task.family, fold, group, CHOICE_EFFORT, seed)
+            fit_and_score(task.family, fold, group, CHOICE_EFFORT, seed)
             for fold in inner
         ]
         means = np.mean(scores, axis=0).tolist()

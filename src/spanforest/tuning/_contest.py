@@ -26,7 +26,8 @@ from spanforest._training import TrainingSet
 from spanforest._wording import count, kernel_in_words
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
-from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, Search, Table
+from spanforest.kernels._sum import is_kernel_list
+from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, ResultTable, Search
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
 CALIBRATED = 4.0  # so many times as long takes an ensemble that is calibrated
@@ -39,7 +40,7 @@ class Entrant:
     """A kernel of the search, or several that are averaged, with all results."""
 
     params: dict[str, Any]
-    table: Table
+    table: ResultTable
     n_costs: int  # that it is tried with
     read: tuple[RandomGraphEnsembleClassifier, TrainingSet] | None = None
     seconds: float = 0.0  # that its last round took
@@ -48,13 +49,13 @@ class Entrant:
     @property
     def name(self) -> str:
         """What users see."""
-        return name_of(self.params)
+        return entrant_name(self.params)
 
     @property
     def kernels(self) -> list[Any]:
         """The kernels that members take in turn; mostly one."""
         kernel = self.params["kernel"]
-        return list(kernel) if isinstance(kernel, list | tuple) else [kernel]
+        return list(kernel) if is_kernel_list(kernel) else [kernel]
 
     @property
     def kind(self) -> Any:
@@ -228,7 +229,7 @@ class Contest:
             final = self._final_seconds(entrants, n_folds)
             if not self.deadline.allows(slowest.seconds + UNKNOWN * final):
                 return averages, False
-            average = _average_of(group, Table(search.grid, len(search.folds)))
+            average = _average_of(group, ResultTable(search.grid, len(search.folds)))
             search.score(average.held_out, average.table)
             average.seconds = clock() - start
             averages.append(average)
@@ -284,8 +285,8 @@ class Contest:
         if not entrants:
             return 0.0
         one, search = _best(entrants, n_folds)[0], self.search
-        c, loss, _ = one.table.place_of_best(n_folds)
-        of_search = one.table.fit_seconds[c, loss, 0, 0]
+        at_c, at_loss, _ = one.table.place_of_best(n_folds)
+        of_search = one.table.fit_seconds[at_c, at_loss, 0, 0]
         n_jobs = effective_n_jobs(search.workers.n_jobs)
         growth = search.n_samples / len(search.folds[0][0])
         members = search.n_estimators / len(search.plan.draws)
@@ -316,7 +317,7 @@ def _survivors(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
     return [one for one in entrants if best_of_kind[one.kind] is one]
 
 
-def _average_of(group: Sequence[Entrant], table: Table) -> Entrant:
+def _average_of(group: Sequence[Entrant], table: ResultTable) -> Entrant:
     """Return an entrant with the members of all kernels in the group."""
     params = {key: value for one in group for key, value in one.params.items()}
     params["kernel"] = [one.params["kernel"] for one in group]
@@ -330,20 +331,20 @@ def _average_of(group: Sequence[Entrant], table: Table) -> Entrant:
     return Entrant(params, table, n_costs, held_out=held_out)
 
 
-def name_of(params: dict[str, Any]) -> str:
-    """Return the name of a kernel and its scale.
+def entrant_name(params: dict[str, Any]) -> str:
+    """Return what users see of an entrant: its kernel and scale.
 
     Examples
     --------
-    >>> name_of({"kernel": "rbf", "gamma": 0.5})
+    >>> entrant_name({"kernel": "rbf", "gamma": 0.5})
     'rbf, gamma 0.5'
-    >>> name_of({"kernel": ForestKernel(min_samples_leaf=5)})
+    >>> entrant_name({"kernel": ForestKernel(min_samples_leaf=5)})
     'ForestKernel(min_samples_leaf=5)'
-    >>> name_of({"kernel": ["linear", "rbf"], "gamma": 0.5})
+    >>> entrant_name({"kernel": ["linear", "rbf"], "gamma": 0.5})
     'linear and rbf averaged, gamma 0.5'
     """
     kernel = params["kernel"]
-    kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
+    kernels = kernel if is_kernel_list(kernel) else [kernel]
     *others, last = map(kernel_in_words, kernels)
     name = f"{', '.join(others)} and {last} averaged" if others else last
     return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
@@ -379,13 +380,13 @@ def choice_in_words(
     """
     params, scores = results["params"][best], results["mean_test_score"]
     tried = np.flatnonzero(np.isfinite(results["split0_test_score"]))
-    names = {name_of(results["params"][place]) for place in tried}
+    names = {entrant_name(results["params"][place]) for place in tried}
     n_averages = len(outcome.averages)
     among = count(len(names) - n_averages, "kernel")
     if n_averages:
         among += f" and {count(n_averages, 'average')} of them"
     line = (
-        f"{name_of(params)}, C {params['C']:g}, loss {params['loss']}, "
+        f"{entrant_name(params)}, C {params['C']:g}, loss {params['loss']}, "
         f"{decision_in_words(params)}: score {scores[best]:.3f} on "
         f"{count(outcome.n_folds, 'fold')}, best of {count(len(tried), 'candidate')} "
         f"with {among}"

@@ -24,7 +24,7 @@ from spanforest._offsets import offset_cells
 from spanforest._parallel import Workers
 from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
-from spanforest._weights import Targets
+from spanforest._weights import WeightedLabels
 from spanforest.aggregation import combine, margins_for
 from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph, consensus_factors
@@ -58,7 +58,7 @@ class Grid(NamedTuple):
         return len(self.Cs), len(self.losses), len(self.decisions)
 
 
-class Table:
+class ResultTable:
     """Results of the candidates of one kernel.
 
     All arrays have the shape (n_costs, n_losses, n_decisions, n_folds), with NaN for
@@ -84,8 +84,8 @@ class Table:
     def place_of_best(self, n_folds: int) -> tuple[int, int, int]:
         """Return the places of C, loss and decision with the highest mean."""
         means = self.means(n_folds)
-        c, loss, decision = np.unravel_index(means.argmax(), means.shape)
-        return int(c), int(loss), int(decision)
+        at_c, at_loss, at_decision = np.unravel_index(means.argmax(), means.shape)
+        return int(at_c), int(at_loss), int(at_decision)
 
 
 class Fold(NamedTuple):
@@ -151,16 +151,16 @@ class HeldOut(NamedTuple):
         )
 
     def margins_of_on(
-        self, how: Settings, aggregation: str, c: int
+        self, how: Settings, aggregation: str, at_c: int
     ) -> NDArray[np.float64]:
         """Return how strongly each label is predicted to be on.
 
-        `c` is the place of C. The unit is what training asks of a label, as in
+        `at_c` is the place of C. The unit is what training asks of a label, as in
         calibration. A label that has one value in the fold has NaN.
         """
         factors = [member.factors for member in self.members]
         members = RefittedMembers(factors, how, margins_for(aggregation))
-        margins = members.margins(factors, [one.scores[c] for one in self.members])
+        margins = members.margins(factors, [one.scores[at_c] for one in self.members])
         on = [
             margin[:, 1] - margin[:, 0]
             if margin.shape[1] == 2
@@ -206,30 +206,29 @@ class Search(NamedTuple):
         losses = self.grid.losses
         settings = [self.plan.settings._replace(loss=loss) for loss in losses]
         keys = list(product(places, range(len(losses))))
+        costs = self.grid.Cs[:n_costs]
         calls = [
-            (*folds[place].of_member(t), draw, settings[k], self.grid.Cs[:n_costs])
-            for place, k in keys
+            (*folds[place].of_member(t), draw, settings[at_loss], costs)
+            for place, at_loss in keys
             for t, draw in enumerate(self.plan.draws)
         ]
         paths = iter(self.workers.run(scores_along_path, calls, what))
-        n = len(self.plan.draws)
+        n_members = len(self.plan.draws)
         return {
-            (place, k): HeldOut([next(paths) for _ in range(n)], folds[place].values)
-            for place, k in keys
+            key: HeldOut([next(paths) for _ in range(n_members)], folds[key[0]].values)
+            for key in keys
         }
 
-    def score(self, held_out: AllHeldOut, table: Table) -> None:
+    def score(self, held_out: AllHeldOut, table: ResultTable) -> None:
         """Score all candidates of one kernel, or of several that are averaged.
 
         Every C and loss is tried with the first offset, the best of them with all.
         """
         n_costs = min(held.n_costs for held in held_out.values())
-        for (place, k), held in held_out.items():
+        for (place, at_loss), held in held_out.items():
             # of as many members as the search has: averages have more
-            share = len(self.plan.draws) / len(held.members)
-            table.fit_seconds[:n_costs, k, :, place] = (
-                share * held.seconds[:n_costs, None]
-            )
+            seconds = held.seconds[:n_costs] * len(self.plan.draws) / len(held.members)
+            table.fit_seconds[:n_costs, at_loss, :, place] = seconds[:, None]
         everywhere = list(product(range(n_costs), range(len(self.grid.losses))))
         self._decode(held_out, table, everywhere, [0])
         if not table.near_best:
@@ -238,20 +237,19 @@ class Search(NamedTuple):
         self._decode(held_out, table, table.near_best, others)
 
     def score_thresholds(
-        self, held_out: AllHeldOut, table: Table, n_folds: int
+        self, held_out: AllHeldOut, table: ResultTable, n_folds: int
     ) -> None:
         """Score thresholds with the best C and loss of one kernel."""
-        grid = self.grid
-        c, k, _ = table.place_of_best(n_folds)
-        settings = self.plan.settings._replace(loss=grid.losses[k])
+        grid, weight = self.grid, self.judge.sample_weight
+        at_c, at_loss, _ = table.place_of_best(n_folds)
+        settings = self.plan.settings._replace(loss=grid.losses[at_loss])
         folds = []
-        for f in range(n_folds):
-            held, (_, test) = held_out[f, k], self.folds[f]
+        for place in range(n_folds):
+            held, (_, test) = held_out[place, at_loss], self.folds[place]
             only = [-1 if len(values) > 1 else values[0] for values in held.values]
-            weight = self.judge.sample_weight
             folds.append(
                 HeldOutMargins(
-                    held.margins_of_on(settings, self.aggregation, c),
+                    held.margins_of_on(settings, self.aggregation, at_c),
                     np.array(only),
                     self.judge.Y[test],
                     None if weight is None else weight[test],
@@ -260,23 +258,27 @@ class Search(NamedTuple):
         start = clock()
         predictions = threshold_predictions(folds, grid.thresholds)
         seconds = (clock() - start) / (len(folds) * len(grid.thresholds))
-        for f, by_threshold in enumerate(predictions):
-            test = self.folds[f][1]
-            for o, codes in enumerate(by_threshold, len(grid.offsets)):
-                table.scores[c, k, o, f] = self.judge.score(test, codes)
-                table.score_seconds[c, k, o, f] = seconds
+        for place, by_threshold in enumerate(predictions):
+            _, test = self.folds[place]
+            for at_decision, codes in enumerate(by_threshold, len(grid.offsets)):
+                entry = at_c, at_loss, at_decision, place
+                table.scores[entry] = self.judge.score(test, codes)
+                table.score_seconds[entry] = seconds
 
     def _decode(
         self,
         held_out: AllHeldOut,
-        table: Table,
+        table: ResultTable,
         candidates: list[tuple[int, int]],
-        offsets: Iterable[int],
+        offsets: Sequence[int],
     ) -> None:
         """Predict with some values of C and losses at some offsets, and score that."""
         places = sorted({place for place, _ in held_out})
-        keys = [
-            (c, k, o, f) for f, (c, k), o in product(places, candidates, list(offsets))
+        entries = [
+            (at_c, at_loss, at_offset, place)
+            for place in places
+            for at_c, at_loss in candidates
+            for at_offset in offsets
         ]
         factors = {
             key: [member.factors for member in held.members]
@@ -287,20 +289,23 @@ class Search(NamedTuple):
         calls = [
             (
                 self.aggregation,
-                (factors[f, k], unions[f, k]),
-                [member.scores[c] for member in held_out[f, k].members],
-                self.grid.offsets[o],
+                (factors[place, at_loss], unions[place, at_loss]),
+                [member.scores[at_c] for member in held_out[place, at_loss].members],
+                self.grid.offsets[at_offset],
             )
-            for c, k, o, f in keys
+            for at_c, at_loss, at_offset, place in entries
         ]
         predictions = self.workers.run(predict_timed, calls, "scores", is_brief=True)
-        for key, (codes, seconds) in zip(keys, predictions, strict=True):
-            _, k, _, f = key
-            _, test = self.folds[f]
-            score = self.judge.score(test, held_out[f, k].codes_in_all_data(codes))
-            table.scores[key], table.score_seconds[key] = score, seconds
+        for entry, (codes, seconds) in zip(entries, predictions, strict=True):
+            _, at_loss, _, place = entry
+            _, test = self.folds[place]
+            codes = held_out[place, at_loss].codes_in_all_data(codes)
+            table.scores[entry] = self.judge.score(test, codes)
+            table.score_seconds[entry] = seconds
 
-    def _near_best(self, table: Table, places: Iterable[int]) -> list[tuple[int, int]]:
+    def _near_best(
+        self, table: ResultTable, places: Iterable[int]
+    ) -> list[tuple[int, int]]:
         """Return the values of C and losses that are worth trying with all offsets."""
         means = table.scores[:, :, 0, sorted(places)].mean(axis=2)
         n_tried = np.isfinite(means).sum()
@@ -314,7 +319,7 @@ def scores_along_path(
     data: TrainingSet, test_rows: Any, draw: Draw, settings: Settings, Cs: list[float]
 ) -> PathScores:
     """Train a member as the ensemble would, with one C after the other."""
-    factors, rng = draw.start(data)
+    factors, rng = draw.make_factors(data)
     scores, seconds = [], []
     for solution in train_path(data, factors, rng, settings, Cs):
         with single_blas_thread():
@@ -342,7 +347,7 @@ def predict_timed(
 
 
 def cv_results(
-    kernels: list[dict[str, Any]], grid: Grid, tables: list[Table], n_folds: int
+    kernels: list[dict[str, Any]], grid: Grid, tables: list[ResultTable], n_folds: int
 ) -> dict[str, Any]:
     """Return a row for every candidate, in the layout of scikit-learn's searches.
 
@@ -356,7 +361,7 @@ def cv_results(
         The parameters of every kernel.
     grid : Grid
         What was tried with each.
-    tables : list of Table
+    tables : list of ResultTable
         The results of every kernel.
     n_folds : int
         Means are over the first folds, this many.
@@ -407,7 +412,7 @@ def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def draw_folds(
-    cv: Any, X: Any, targets: Targets, seed: int
+    cv: Any, X: Any, targets: WeightedLabels, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return the training rows and the test rows of every fold.
 

@@ -16,14 +16,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from spanforest._classifier import is_auto
 from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
-from spanforest._forest_input import ForestInput
 from spanforest._inputs import KernelInput
 from spanforest._label_predictions import needs_probability
 from spanforest._parallel import Workers
 from spanforest._parameters import LARGEST, check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
-from spanforest._weights import Targets, read_targets
+from spanforest._weights import WeightedLabels, read_targets
 from spanforest.ensemble import (
     RandomGraphEnsembleClassifier,
     check_member_kernels,
@@ -31,6 +30,7 @@ from spanforest.ensemble import (
 )
 from spanforest.kernels import KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
+from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
     CS,
@@ -53,8 +53,8 @@ from spanforest.tuning._contest import (
 )
 from spanforest.tuning._cross_validation import (
     Grid,
+    ResultTable,
     Search,
-    Table,
     cv_results,
     draw_folds,
 )
@@ -88,7 +88,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     fold the best kernel of each kind goes on: linear, Gaussian, forest. In the end it
     also tries averages of these, ensembles whose members take the kernels in turn.
     Kernels that are named are tried on all folds, and not averaged. With more than
-    3,000 examples (20,000 if all kernels are linear) the search sees a random part of
+    3,000 examples (20,000 if all kernels are linear) the search sees a random subset of
     this size.
 
     Parameters
@@ -284,10 +284,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if is_auto(self.kernels):
             kernels = ["forest"]  # always among them
         tags = [
-            RandomGraphEnsembleClassifier(kernel=k).__sklearn_tags__()
-            for k in kernels or [None]
+            RandomGraphEnsembleClassifier(kernel=kernel).__sklearn_tags__()
+            for kernel in kernels or [None]
         ]
-        tags[0].input_tags.allow_nan = all(t.input_tags.allow_nan for t in tags)
+        tags[0].input_tags.allow_nan = all(one.input_tags.allow_nan for one in tags)
         return tags[0]
 
     def set_params(self, **params: Any) -> Self:
@@ -304,7 +304,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def __getattr__(self, name: str) -> Any:
         for kind in type(self).__mro__:
-            if name in vars(kind):  # not there as things are: it says why
+            # a method that needs something, such as probability=True: it says what
+            if name in vars(kind):
                 return vars(kind)[name].__get__(self)
         # fitted attributes that are not of the search are those of the final ensemble
         if name.endswith("_") and "best_estimator_" in vars(self):
@@ -344,7 +345,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         n_folds = len(search.folds)
         grid = search.grid
         entrants = [
-            Entrant(kernel, Table(grid, n_folds), grid.n_first) for kernel in kernels
+            Entrant(kernel, ResultTable(grid, n_folds), grid.n_first)
+            for kernel in kernels
         ]
         rules = Rules.of(
             n_folds,
@@ -377,7 +379,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ) -> tuple[list[Model], Settings]:
         """Train the final ensemble, on what the search has read if that will do."""
         ensemble, data = read or (None, None)
-        if ensemble is None or isinstance(ensemble._input, ForestInput):
+        if ensemble is None or ensemble._input.is_fitted_per_fold:
             ensemble = clone(template).set_params(**self.best_params_)
             data = ensemble._begin_fit(*examples)
         plan = ensemble.set_params(**self.best_params_)._plan()
@@ -476,7 +478,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
-    ) -> tuple[list[dict[str, Any]], Targets]:
+    ) -> tuple[list[dict[str, Any]], WeightedLabels]:
         """Return the parameters of every kernel, and the labels and weights.
 
         The scales of kernels are derived from X.
@@ -489,11 +491,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         n_estimators = check_count("n_estimators", self.n_estimators)
         for kernel in kernels:
             check_member_kernels(kernel, n_estimators)
-        # of all kernels, those with a scale need the examples here
+        # the scales of these kernels are derived from the examples
         scaled = [
             kernel
             for kernel in kernels
-            if not is_list(kernel) and KernelSpec(kernel).has_gamma
+            if not is_kernel_list(kernel) and KernelSpec(kernel).has_gamma
         ]
         if self.gammas is not None and not (scaled or is_auto(self.kernels)):
             raise ValueError(
@@ -514,12 +516,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             if any(map(takes_params, kernels)) and not takes_params(kernel):
                 own["kernel_params"] = None  # they are meant for the callable
             kernel_params = own.get("kernel_params", self.kernel_params)
-            inside = kernel if is_list(kernel) else [kernel]
+            inside = kernel if is_kernel_list(kernel) else [kernel]
             # refuses unknown names and wrong parameters of all kernels
             spec, *_ = kernel_specs(
                 inside, None, self.degree, self.coef0, kernel_params
             )
-            if is_list(kernel) or not spec.has_gamma:
+            if is_kernel_list(kernel) or not spec.has_gamma:
                 params.append(own)
                 continue
             given = KernelInput(spec, normalize=False)
@@ -533,13 +535,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template: RandomGraphEnsembleClassifier,
         everything: Examples,
         seen: Examples,
-        targets: Targets,
+        targets: WeightedLabels,
     ) -> Search:
         """Fix the candidates of every kernel, draw the folds, and pick the members."""
         n = check_count("n_estimators_search", self.n_estimators_search)
         # every kernel of a list has a member, and all candidates have as many members
         kernels = as_list("kernels", self.kernels)
-        n = max([n, *(len(kernel) for kernel in kernels if is_list(kernel))])
+        n = max([n, *(len(kernel) for kernel in kernels if is_kernel_list(kernel))])
         plan = template._plan()
         settings = plan.settings._replace(
             tol=max(plan.settings.tol, SEARCH_TOL),
@@ -596,11 +598,6 @@ class Examples(NamedTuple):
         return Examples(
             _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
         )
-
-
-def is_list(kernel: Any) -> bool:
-    """Return whether a candidate has several kernels, one per member in turn."""
-    return isinstance(kernel, list | tuple)
 
 
 def as_list(name: str, values: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from sklearn.metrics import (
 
 from spanforest._labels import LabelCoding
 from spanforest._parameters import check_number
-from spanforest._weights import Targets
+from spanforest._weights import WeightedLabels
 from spanforest.metrics import MEASURES, Measure
 
 SCORINGS = ("mean", *MEASURES)
@@ -61,7 +61,7 @@ class Judge(NamedTuple):
     sample_weight: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, scoring: Any, targets: Targets) -> Judge:
+    def of(cls, scoring: Any, targets: WeightedLabels) -> Judge:
         """Check that the measure is defined for these labels."""
         coding = targets.coding
         judge = cls(_measure_of(scoring), targets.Y, coding, targets.sample_weight)
@@ -196,4 +196,6 @@ def _n_required(function: Callable[..., Any]) -> int:
     except ValueError:  # a built-in function
         return 2
     kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in kinds and p.default is Parameter.empty for p in parameters)
+    return sum(
+        one.kind in kinds and one.default is Parameter.empty for one in parameters
+    )

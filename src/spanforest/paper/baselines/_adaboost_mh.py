@@ -1,5 +1,6 @@
 """AdaBoost.MH: boosting over example-label pairs with confidence-rated trees."""
 
+from collections.abc import Iterator
 from itertools import accumulate
 from numbers import Integral
 from typing import Any, ClassVar
@@ -110,7 +111,7 @@ class AdaBoostMHClassifier(SignClassifier):
         self.max_features = max_features
         self.random_state = random_state
 
-    def _fit_signs(self, X, signs):
+    def _fit_signs(self, X: Any, signs: NDArray[np.float64]) -> None:
         check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
         check_scalar(self.max_leaf_nodes, "max_leaf_nodes", Integral, min_val=2)
         rng = check_random_state(self.random_state)
@@ -136,10 +137,10 @@ class AdaBoostMHClassifier(SignClassifier):
             normalizers.append(normalizer)
         self.normalizers_ = np.array(normalizers)
 
-    def _sign_scores(self, X):
+    def _sign_scores(self, X: Any) -> Any:
         return sum(_hypothesis(tree, X) for tree in self.estimators_)
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield the scores after each round.
 
         Parameters
@@ -156,7 +157,7 @@ class AdaBoostMHClassifier(SignClassifier):
         for scores in accumulate(_hypothesis(tree, X) for tree in self.estimators_):
             yield self._as_fitted(scores)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield the predictions after each round.
 
         Parameters
@@ -173,14 +174,21 @@ class AdaBoostMHClassifier(SignClassifier):
             yield self._decoded(scores)
 
 
-def _regression_problem(signs, pair_weights):
+def _regression_problem(
+    signs: NDArray[np.float64], pair_weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return targets and sample weights of the tree that bounds Z (see Notes)."""
     sample_weights = pair_weights.max(axis=1)
     scale = np.maximum(sample_weights, np.finfo(float).tiny)  # weights may underflow
     return signs * pair_weights / scale[:, None], sample_weights
 
 
-def _node_values(leaves, tree, signs, pair_weights) -> NDArray[np.float64]:
+def _node_values(
+    leaves: NDArray[np.intp],
+    tree: DecisionTreeRegressor,
+    signs: NDArray[np.float64],
+    pair_weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """Return confidence-rated values (n_nodes, n_labels); zero at inner nodes."""
     n_samples = len(leaves)
     membership = sparse.csr_array(
@@ -193,6 +201,6 @@ def _node_values(leaves, tree, signs, pair_weights) -> NDArray[np.float64]:
     return 0.5 * np.log((positive + smoothing) / (negative + smoothing))
 
 
-def _hypothesis(tree, X) -> NDArray[np.float64]:
+def _hypothesis(tree: DecisionTreeRegressor, X: Any) -> NDArray[np.float64]:
     """Return h_t(x, j), shape (n_samples, n_labels)."""
     return tree.predict(X).reshape(X.shape[0], -1)

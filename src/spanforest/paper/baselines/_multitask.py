@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +120,7 @@ class MultiTaskFeatureClassifier(SignClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _fit_signs(self, X, signs):
+    def _fit_signs(self, X: Any, signs: NDArray[np.float64]) -> None:
         positive = {"target_type": Real, "min_val": 0, "include_boundaries": "neither"}
         check_scalar(self.gamma, "gamma", **positive)
         check_scalar(self.epsilon, "epsilon", **positive)
@@ -153,7 +153,7 @@ class MultiTaskFeatureClassifier(SignClassifier):
                 stacklevel=3,  # the line that called fit
             )
 
-    def _sign_scores(self, X):
+    def _sign_scores(self, X: Any) -> NDArray[np.float64]:
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
 
@@ -169,24 +169,26 @@ class _RowBasis(NamedTuple):
     vectors: NDArray[np.float64]  # (n_samples or n_features, rank)
     wide: bool  # fewer samples than features
 
-    def to_targets(self, Y):
+    def to_targets(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return U'Y."""
         if self.wide:
             return self.vectors.T @ Y
         return (self.vectors.T @ self._transposed(Y)) / self.singular_values[:, None]
 
-    def to_weights(self, B):
-        """Return V B."""
+    def to_weights(self, reduced: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return V B, with B the `reduced` weights."""
         if not self.wide:
-            return self.vectors @ B
-        return self._transposed(self.vectors @ (B / self.singular_values[:, None]))
+            return self.vectors @ reduced
+        scaled = reduced / self.singular_values[:, None]
+        return self._transposed(self.vectors @ scaled)
 
-    def _transposed(self, Z):
-        """Return (X less its mean)' Z."""
-        return safe_sparse_dot(self.X.T, Z) - np.outer(self.x_mean, Z.sum(axis=0))
+    def _transposed(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (X less its mean)' times the columns."""
+        product = safe_sparse_dot(self.X.T, columns)
+        return product - np.outer(self.x_mean, columns.sum(axis=0))
 
 
-def _row_basis(X, x_mean) -> _RowBasis:
+def _row_basis(X: Any, x_mean: NDArray[np.float64]) -> _RowBasis:
     """Decompose X less `x_mean` by the eigenvectors of its smaller Gram matrix.
 
     Directions under 1e-6 of the largest singular value are noise and are left out.
@@ -215,13 +217,15 @@ class _Problem(NamedTuple):
     rest: float  # squared targets that no weights can reach
     gamma: float
 
-    def ridge(self, penalties):
+    def ridge(self, penalties: Any) -> NDArray[np.float64]:
         """Return the best B for one penalty per column."""
         return self.scales / (self.scales**2 + penalties) * self.targets
 
-    def gap(self, B, trace_norm):
+    def gap(
+        self, weights: NDArray[np.float64], trace_norm: float
+    ) -> tuple[float, float]:
         """Return the objective at B, and its distance from a dual value (see Notes)."""
-        residual = self.targets - self.scales * B
+        residual = self.targets - self.scales * weights
         loss = np.sum(residual**2)
         objective = loss + self.gamma * trace_norm**2
         steepest = linalg.norm(self.scales * residual, 2) ** 2 / self.gamma
@@ -236,7 +240,9 @@ class _Solution(NamedTuple):
     gap: float
 
 
-def _reduced_problem(basis: _RowBasis, Y, gamma) -> _Problem:
+def _reduced_problem(
+    basis: _RowBasis, Y: NDArray[np.float64], gamma: float
+) -> _Problem:
     reachable = basis.to_targets(Y)
     # rows of B outside the row space of C would add to the norm and fit nothing
     left, sizes, label_basis = linalg.svd(reachable, full_matrices=False)
@@ -250,7 +256,9 @@ def _reduced_problem(basis: _RowBasis, Y, gamma) -> _Problem:
     )
 
 
-def _alternate(problem: _Problem, epsilon, tol, max_iter) -> _Solution:
+def _alternate(
+    problem: _Problem, epsilon: float, tol: float, max_iter: int
+) -> _Solution:
     """Alternate between the weights and the shared matrix until the gap is small."""
     n_directions = problem.targets.shape[1]
     if n_directions == 0:  # no weights can lower the loss
@@ -263,16 +271,16 @@ def _alternate(problem: _Problem, epsilon, tol, max_iter) -> _Solution:
     for _ in range(max_iter):
         # in the eigenbasis of the shared matrix every column is a ridge regression
         rotated = problem._replace(targets=problem.targets @ rotation.T)
-        B = rotated.ridge(penalties) @ rotation
-        _, values, rotation = linalg.svd(B, full_matrices=False)
+        weights = rotated.ridge(penalties) @ rotation
+        _, values, rotation = linalg.svd(weights, full_matrices=False)
         if floor is None:
             floor = epsilon * values.mean()
         roots = np.hypot(values, floor)
         penalties = problem.gamma * roots.sum() / roots
 
-        objective, gap = problem.gap(B, values.sum())
+        objective, gap = problem.gap(weights, values.sum())
         perturbation = problem.gamma * (roots.sum() ** 2 - values.sum() ** 2)
         objectives.append(objective + perturbation)
         if gap <= tol * objective:
             break
-    return _Solution(B, np.array(objectives), objective, gap)
+    return _Solution(weights, np.array(objectives), objective, gap)

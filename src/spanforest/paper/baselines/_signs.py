@@ -6,7 +6,7 @@ class ("is it this class?") for a single target of more.
 """
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _sign_scores(self, X: Any) -> NDArray[np.float64]:
         """Return scores (n_samples, n_columns) of validated `X`."""
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -64,7 +64,7 @@ class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._fit_signs(X, signs)
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score every label; positive means that the label is predicted.
 
         Parameters
@@ -80,7 +80,7 @@ class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._as_fitted(self._sign_scores(self._validated(X)))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict the labels.
 
         Parameters
@@ -95,17 +95,17 @@ class SignClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._decoded(self.decision_function(X))
 
-    def _validated(self, X):
+    def _validated(self, X: Any) -> Any:
         """Return `X`, checked against the data of `fit`."""
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **self._x_checks)
 
-    def _as_fitted(self, scores):
+    def _as_fitted(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scores that are 1-D if the target was 1-D with at most two classes."""
         single = not self.outputs_2d_ and scores.shape[1] == 1
         return scores[:, 0] if single else scores
 
-    def _decoded(self, scores):
+    def _decoded(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """Return values of the target for scores of the shape of `_as_fitted`."""
         if len(self.classes_) > 2:
             best = scores.argmax(axis=1)
@@ -127,7 +127,7 @@ def constant_columns(signs: NDArray[np.float64]) -> NDArray[np.bool_]:
     return (signs == signs[0]).all(axis=0)
 
 
-def _indicator_signs(Y) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _indicator_signs(Y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the values of an indicator matrix, and its entries as signs."""
     classes = np.unique(Y)
     if len(classes) > 2:
@@ -143,7 +143,7 @@ def _indicator_signs(Y) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return classes, _two_value_signs(Y, classes)
 
 
-def _class_signs(y) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _class_signs(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the classes of a single target, and its signs.
 
     More than two classes have a column of signs each.
@@ -155,7 +155,7 @@ def _class_signs(y) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return classes, _two_value_signs(y[:, None], classes)
 
 
-def _two_value_signs(Y, classes) -> NDArray[np.float64]:
+def _two_value_signs(Y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
     """Return +1 where a label is on, as `LabelCoding` defines it, and -1 elsewhere."""
     is_on = LabelCoding([classes], None, True, classes.dtype).is_on[0]
     return np.where(is_on[np.searchsorted(classes, Y)], 1.0, -1.0)

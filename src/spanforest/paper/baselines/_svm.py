@@ -1,7 +1,9 @@
 """Support vector machines per label, alone and in bags, as the paper sets them up."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,9 @@ from sklearn.utils.validation import check_scalar
 from spanforest.paper.baselines._signs import SignClassifier, constant_columns
 
 
-def svm_per_label(C=1.0, kernel="linear", gamma="scale"):
+def svm_per_label(
+    C: float = 1.0, kernel: Any = "linear", gamma: str | float = "scale"
+) -> PerLabelClassifier:
     """Set up the paper's first baseline: one support vector machine per label.
 
     Parameters
@@ -82,7 +86,7 @@ class PerLabelClassifier(SignClassifier):
     def __init__(self, estimator):
         self.estimator = estimator
 
-    def _fit_signs(self, X, signs):
+    def _fit_signs(self, X: Any, signs: NDArray[np.float64]) -> None:
         constant = constant_columns(signs)
         self.constant_scores_ = np.where(constant, signs[0], 0.0)
         self.estimators_ = [
@@ -90,7 +94,7 @@ class PerLabelClassifier(SignClassifier):
             for j in range(signs.shape[1])
         ]
 
-    def _sign_scores(self, X):
+    def _sign_scores(self, X: Any) -> NDArray[np.float64]:
         scores = np.tile(self.constant_scores_, (X.shape[0], 1))
         for j, estimator in enumerate(self.estimators_):
             if estimator is not None:
@@ -186,7 +190,7 @@ class BaggedSVMClassifier(SignClassifier):
         self.max_samples = max_samples
         self.random_state = random_state
 
-    def _fit_signs(self, X, signs):
+    def _fit_signs(self, X: Any, signs: NDArray[np.float64]) -> None:
         check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
         check_scalar(
             self.max_samples,
@@ -219,7 +223,7 @@ class BaggedSVMClassifier(SignClassifier):
         self.dual_coef_ = np.array([machine.dual_coef for machine in machines])
         self.intercept_ = np.array([machine.intercept for machine in machines])
 
-    def _sign_scores(self, X):
+    def _sign_scores(self, X: Any) -> NDArray[np.float64]:
         K = self._kernel_matrix(X)
         members = zip(self.samples_, self.dual_coef_, self.intercept_, strict=True)
         votes = sum(
@@ -228,7 +232,7 @@ class BaggedSVMClassifier(SignClassifier):
         )
         return votes / len(self.samples_)
 
-    def _kernel_matrix(self, X):
+    def _kernel_matrix(self, X: Any) -> Any:
         """Return the kernel of the rows of `X` with the training data."""
         if self._is_precomputed():
             return X
@@ -238,7 +242,7 @@ class BaggedSVMClassifier(SignClassifier):
             X, self.X_fit_, metric=self.kernel, filter_params=True, gamma=self.gamma_
         )
 
-    def _is_precomputed(self):
+    def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def __sklearn_tags__(self):
@@ -253,7 +257,7 @@ class _Machines(NamedTuple):
     intercept: NDArray[np.float64]  # (n_labels,)
 
 
-def _machines_per_label(K, signs, C) -> _Machines:
+def _machines_per_label(K: Any, signs: NDArray[np.float64], C: float) -> _Machines:
     """Train a machine per column of `signs`; a constant column is its intercept."""
     constant = constant_columns(signs)
     dual_coef = np.zeros(signs.shape)
@@ -265,7 +269,7 @@ def _machines_per_label(K, signs, C) -> _Machines:
     return _Machines(dual_coef, intercept)
 
 
-def _kernel_coefficient(X, gamma) -> float:
+def _kernel_coefficient(X: Any, gamma: str | float) -> float:
     if not isinstance(gamma, str):
         check_scalar(gamma, "gamma", Real, min_val=0)
         return float(gamma)
@@ -280,7 +284,7 @@ def _kernel_coefficient(X, gamma) -> float:
     return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
 
-def _binary_scores(estimator, X) -> NDArray[np.float64]:
+def _binary_scores(estimator: Any, X: Any) -> NDArray[np.float64]:
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function(X)
     return 2 * estimator.predict_proba(X)[:, 1] - 1

@@ -142,7 +142,10 @@ def _word_columns(block: Block) -> list[bool]:
     """Tell which columns of a table have words; a dash among numbers is no word."""
     columns = zip(*(line.entries for line in block.lines), strict=True)
     values = [[entry.value for entry in column if entry.value] for column in columns]
-    return [False, *(bool(v) and not any(map(_is_number, v)) for v in values)]
+    return [
+        False,
+        *(bool(texts) and not any(map(_is_number, texts)) for texts in values),
+    ]
 
 
 def _facts(runs: Sequence[Run]) -> Iterator[Fact]:
