@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,39 @@ def _many_of(n_features: int) -> int:
     [1, 3, 6, 30]
     """
     return int(min(n_features, max(0.3 * n_features, 2.0 * n_features**0.5)))
+
+
+def as_list(name: str, values: Any) -> list[Any]:
+    """Return the values to choose from; a single value is a choice of one.
+
+    Examples
+    --------
+    >>> as_list("losses", "edge"), as_list("Cs", (1, 10))
+    (['edge'], [1, 10])
+    """
+    if isinstance(values, str) or callable(values) or not isinstance(values, Iterable):
+        return [values]
+    choices = list(values)
+    if not choices:
+        raise ValueError(f"{name} must hold at least one value; got {values!r}.")
+    return choices
+
+
+def read_costs(Cs: Any) -> tuple[list[float], int]:
+    """Return the values of C to choose from, and how many every kernel is tried with.
+
+    Examples
+    --------
+    >>> read_costs([3, 1])
+    ([1.0, 3.0], 2)
+    >>> read_costs("auto")
+    ([0.3, 1.0, 3.0, 10.0, 30.0, 100.0], 4)
+    """
+    if isinstance(Cs, str) and Cs == "auto":
+        return [*CS, *LARGER_CS], len(CS)
+    given = as_list("Cs", Cs)
+    checked = {check_number("each of Cs", C, maximum=LARGEST) for C in given}
+    return sorted(checked), len(checked)
 
 
 def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:

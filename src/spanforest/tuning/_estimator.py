@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -19,7 +19,7 @@ from spanforest._estimator_docs import documented
 from spanforest._inputs import KernelInput
 from spanforest._label_predictions import needs_probability
 from spanforest._parallel import Workers
-from spanforest._parameters import LARGEST, check_count, check_number, seed_sequence
+from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
 from spanforest._weights import WeightedLabels, read_targets
@@ -33,12 +33,12 @@ from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
-    CS,
     GAMMAS,
-    LARGER_CS,
     MOST_COMPARED,
     Menu,
+    as_list,
     kernels_for,
+    read_costs,
     read_offsets,
     read_thresholds,
     search_rows,
@@ -409,16 +409,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         losses = as_list("losses", self.losses)
         for loss in losses:
             find_loss(loss)
-        if is_auto(self.Cs):
-            Cs, n_first = [*CS, *LARGER_CS], len(CS)
-        else:
-            given = as_list("Cs", self.Cs)
-            checked = {check_number("each of Cs", C, maximum=LARGEST) for C in given}
-            Cs, n_first = sorted(checked), len(checked)
         return Grid(
             losses,
-            Cs,
-            n_first,
+            *read_costs(self.Cs),
             read_offsets(self.offsets, n_values),
             read_thresholds(self.thresholds, n_values),
         )
@@ -598,19 +591,3 @@ class Examples(NamedTuple):
         return Examples(
             _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
         )
-
-
-def as_list(name: str, values: Any) -> list[Any]:
-    """Return the values to choose from; a single value is a choice of one.
-
-    Examples
-    --------
-    >>> as_list("losses", "edge"), as_list("Cs", (1, 10))
-    (['edge'], [1, 10])
-    """
-    if isinstance(values, str) or callable(values) or not isinstance(values, Iterable):
-        return [values]
-    choices = list(values)
-    if not choices:
-        raise ValueError(f"{name} must hold at least one value; got {values!r}.")
-    return choices
