@@ -30,8 +30,8 @@ from spanforest.kernels._sum import is_kernel_list
 from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, ResultTable, Search
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
-CALIBRATED = 4.0  # so many times as long takes an ensemble that is calibrated
-MOST_HELD = 2**30  # bytes of held-out scores that are kept for averages
+CALIBRATED = 4.0  # calibrated, an ensemble takes this many times as long
+MOST_HELD = 2**30  # bytes of held-out scores, kept for averages and thresholds
 Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, TrainingSet]]
 
 
@@ -109,7 +109,7 @@ class Outcome(NamedTuple):
 
     leader: Entrant
     n_folds: int
-    untried: list[str]  # names of kernels, and whether averages are among it
+    untried: list[str]  # names of kernels, and what else is missing
     averages: list[Entrant]
 
 
@@ -202,15 +202,10 @@ class Contest:
         for one in entrants:
             is_at_edge = one.table.place_of_best(n_folds)[0] == one.n_costs - 1
             seconds = 2 * one.seconds + self._final_seconds(entrants, n_folds)
-            if (
-                one.n_costs == n_costs
-                or not is_at_edge
-                or not self.deadline.allows(seconds)
-            ):
-                continue
-            one.n_costs, one.table.near_best = n_costs, []
-            self._score(one, range(n_folds))
-            self._make_room(entrants, n_folds, is_last=is_last)
+            if one.n_costs < n_costs and is_at_edge and self.deadline.allows(seconds):
+                one.n_costs, one.table.near_best = n_costs, []
+                self._score(one, range(n_folds))
+                self._make_room(entrants, n_folds, is_last=is_last)
 
     def average(
         self, entrants: list[Entrant], n_folds: int
