@@ -179,3 +179,9 @@ def test_codes_in_place_of_categories_are_refused():
     mixed = CategoryColumns.of([["red", 1], [4, 2]], columns=[0])
     assert np.isnan(mixed.numbers([["blue", 5], [7, 5]])[:, 0]).all()
     assert np.isnan(known.numbers([[None, 5], [np.nan, 5]])[:, 0]).all()
+
+
+def test_a_column_that_is_nearly_right_is_suggested():
+    X = pd.DataFrame({"colour": ["red", "blue"], "size": [1, 2]})
+    with pytest.raises(ValueError, match=r"no column of X. Did you mean 'colour'\?"):
+        CategoryColumns.of(X, ["color"])

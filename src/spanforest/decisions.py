@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spanforest._wording import quoted
+
 __all__ = [
     "expected_f1",
     "expected_f1_decisions",
@@ -84,7 +86,7 @@ def threshold_decisions(P: ArrayLike, threshold: ArrayLike) -> NDArray[np.intp]:
     if not np.all((limits >= 0) & (limits <= 1)):
         raise ValueError(
             "threshold must be between 0 and 1, as probabilities are; got "
-            f"{threshold!r}."
+            f"{quoted(threshold)}."
         )
     return np.greater(P, limits).astype(np.intp)
 

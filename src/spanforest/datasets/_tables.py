@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest._wording import listed, quoted
+from spanforest._wording import listed, quoted, to_drop
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._text_files import stem
@@ -123,8 +123,7 @@ def _read_words(table: Table, name: str) -> tuple[NDArray[np.float64], tuple[str
         raise ValueError(
             f"{table.path}: features must be numbers; {table.cell(name, row)} is "
             f"{quoted(column.iloc[row])}. Turn such values into numbers, leave them "
-            "empty if they are missing, or leave the column out: "
-            f"drop=[{quoted(name)}]."
+            f"empty if they are missing, or leave the column out: {to_drop([name])}."
         )
     words = values.astype(object).map(str).to_numpy(str)
     texts, places = np.unique(words, return_inverse=True)
@@ -146,7 +145,7 @@ def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
         f"{table.path}: {quoted(name)} holds dates, times or durations, such as "
         f"{quoted(str(value))}. Turn them into the numbers that matter, such as the "
         "month, the hour, days since a date or seconds, or leave the column out: "
-        f"drop=[{quoted(name)}]."
+        f"{to_drop([name])}."
     )
 
 
@@ -181,11 +180,10 @@ def _point_out_identifiers(
     if not names:
         return
     first = categories[names[0]]
-    shown = ", ".join(map(quoted, names[:20]))
     raise ValueError(
         f"{table.path}: {quoted(names[0])} has {len(first)} different texts in "
         f"{n_known[names[0]]} rows, such as {quoted(first[0])}: it names the rows, or "
-        f"is free text, and is no category. Leave it out: drop=[{shown}]."
+        f"is free text, and is no category. Leave it out: {to_drop(names)}."
     )
 
 
@@ -196,15 +194,17 @@ def _point_out_row_numbers(
     if len(X) < _SOME_ROWS:
         return
     steps = np.arange(len(X))
+    with np.errstate(invalid="ignore"):  # infinite values are refused later
+        first_steps = X[1] - X[0]
     numbering = [
         names[j]
-        for j in np.flatnonzero(X[1] - X[0] == 1).tolist()
+        for j in np.flatnonzero(first_steps == 1).tolist()
         if X[0, j] % 1 == 0 and np.array_equal(X[:, j] - X[0, j], steps)
     ]
     if numbering:
         warnings.warn(
             f"{table.path}: {listed(numbering)} counts the rows. If it is an "
-            f"identifier, leave it out: drop={numbering[:5]!r}.",
+            f"identifier, leave it out: {to_drop(numbering)}.",
             stacklevel=4,
         )
 

@@ -163,7 +163,7 @@ class RowFile:
             elif number < len(lines):  # the last line has no line break: it was cut off
                 raise ValueError(
                     f"{self.path}, line {number}: expected a row, which is a JSON "
-                    f"object; got {line[:40].decode(errors='replace')!r}. Remove the "
+                    f"object; got {line.decode(errors='replace')[:40]!r}. Remove the "
                     "line, or choose another folder."
                 )
         return latest(rows)
@@ -185,8 +185,8 @@ class RowFile:
             expected = str if name.startswith("versions.") else _TYPES.get(name, object)
             if value is not None and not isinstance(value, expected):
                 raise ValueError(
-                    f"{self.path}, line {number}: the field {name!r} of the row is "
-                    f"damaged; got {str(value)[:40]!r}. Remove the line, or choose "
+                    f"{self.path}, line {number}: the field {name[:40]!r} of the row "
+                    f"is damaged; got {str(value)[:40]!r}. Remove the line, or choose "
                     "another folder."
                 )
 
