@@ -200,7 +200,6 @@ CASES = {
 
 
 @pytest.mark.needs_compiled
-@pytest.mark.filterwarnings("ignore:labels that never vary")
 @pytest.mark.parametrize("case", CASES)
 def test_evaluate_and_report_have_the_same_f1(ok, folder, case):
     pytest.importorskip("jinja2")

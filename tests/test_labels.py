@@ -1,5 +1,7 @@
 """Labels of any kind become codes, and codes become labels again."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,11 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from strategies import trials
 
-from spanforest import MMCRFClassifier
+from spanforest import (
+    MMCRFClassifier,
+    RandomGraphEnsembleClassifier,
+    RandomGraphEnsembleClassifierCV,
+)
 from spanforest._labels import read_labels
 
 INDICATOR = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0]])
@@ -279,3 +285,41 @@ def test_of_many_labels_that_never_vary_the_first_are_named():
     assert coding.constants.startswith("0 (always 1.0), 1 (always 1.0), ")
     assert coding.constants.endswith("4 (always 1.0), ... (9 in all)")
     assert read_labels([[0, 1], [1, 0]])[1].constants == ""
+
+
+QUICK = {"random_state": 0, "tol": 0.1, "probability": True}
+FITTED_IN_FOLDS = [
+    MMCRFClassifier(**QUICK),
+    RandomGraphEnsembleClassifier(2, **QUICK),
+    RandomGraphEnsembleClassifier(2, training="joint", **QUICK),
+    RandomGraphEnsembleClassifierCV(
+        2, kernels=["linear"], Cs=[1.0], losses=["edge"], offsets=[0.0], cv=2, **QUICK
+    ),
+]
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("estimator", FITTED_IN_FOLDS)
+def test_a_fit_warns_once_of_labels_that_never_vary(estimator):
+    X, Y = np.arange(20.0)[:, None], np.zeros((20, 4), dtype=int)
+    Y[:, 1], Y[:, 2] = np.arange(20) % 2, 1
+    Y[0, 3] = 1  # constant in some folds of calibration and tuning
+    table = pd.DataFrame(Y, columns=["snow", "sun", "air", "hail"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X, table)
+    found = [str(one.message) for one in caught if "never vary" in str(one.message)]
+    (message,) = found
+    assert message.endswith("nothing is learned: snow (always 0), air (always 1).")
+
+
+@pytest.mark.parametrize("estimator", FITTED_IN_FOLDS[:2])
+def test_the_warning_points_to_the_call_of_fit(estimator):
+    with pytest.warns(UserWarning, match="never vary") as caught:
+        estimator.fit([[0.0], [1.0], [2.0]], [[0, 1], [0, 0], [0, 1]])
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("error:labels that never vary")
+def test_labels_that_vary_cause_no_warning():
+    MMCRFClassifier(random_state=0).fit([[0.0], [1.0]], [[0, 1], [1, 0]])

@@ -8,7 +8,6 @@ import pytest
 from spanforest import (
     MMCRFClassifier,
     RandomGraphEnsembleClassifier,
-    RandomGraphEnsembleClassifierCV,
 )
 from spanforest._progress import track, watch_gap
 
@@ -100,36 +99,3 @@ def test_verbose_estimators_show_progress_and_learn_the_same(estimator, monkeypa
     loud = estimator.set_params(verbose=1).fit(X, Y)
     assert sys.stderr.getvalue() != ""
     assert (loud.decision_function(X) == expected).all()
-
-
-@pytest.mark.parametrize(
-    ("estimator", "names"),
-    [
-        (MMCRFClassifier(), None),
-        (RandomGraphEnsembleClassifier(2), ["a", "b", "c"]),
-        (
-            RandomGraphEnsembleClassifierCV(
-                2, kernels=["linear"], Cs=[1.0], losses=["edge"], offsets=[0.0], cv=2
-            ),
-            ["a", "b", "c"],
-        ),
-    ],
-)
-def test_labels_that_never_vary_are_named_once_and_cause_no_warning(
-    estimator, names, capsys
-):
-    X, Y = [[float(i)] for i in range(8)], [[0, i % 2, 1] for i in range(8)]
-    if names is not None:
-        Y = pytest.importorskip("pandas").DataFrame(Y, columns=names)
-    estimator.set_params(random_state=0, verbose=0).fit(X, Y)
-    assert capsys.readouterr().err == ""
-    estimator.set_params(verbose=1).fit(X, Y)
-    first, last = names[::2] if names else (0, 2)
-    line = f"nothing is learned: {first} (always 0), {last} (always 1)\n"
-    assert capsys.readouterr().err.count(line) == 1
-
-
-def test_labels_that_vary_are_not_mentioned(capsys):
-    clf = MMCRFClassifier(random_state=0, verbose=1)
-    clf.fit([[0.0], [1.0], [2.0]], [[0, 1], [1, 1], [1, 0]])
-    assert "never vary" not in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._text_columns import are_dates, name_rows
 from spanforest._wording import did_you_mean, quoted
 from spanforest.metrics import is_missing
 
@@ -107,6 +109,38 @@ class CategoryColumns:
         ]
         return np.hstack(columns, dtype=np.float64)
 
+    def warn_of_identifiers(
+        self, n_samples: int, names: Sequence[Any] | None, stacklevel: int
+    ) -> None:
+        """Warn of columns of dates or identifiers: new examples have other ones.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of training examples.
+        names : sequence of str, optional
+            Names of all columns.
+        stacklevel : int
+            As for `warnings.warn`, counted from the caller.
+        """
+        for j, known in self.categories.items():
+            name = quoted(j if names is None else names[j])
+            many = f"{len(known)} categories in {n_samples} examples"
+            if known and all(_is_date(value) for value in known):
+                warnings.warn(
+                    f"the categories of the feature {name} are dates, such as "
+                    f"{quoted(str(known[0]))}, and other dates will be unknown. Turn "
+                    "them into the numbers that matter, such as the month or the days "
+                    "since a date, or leave the feature out.",
+                    stacklevel=stacklevel + 1,
+                )
+            elif name_rows(len(known), n_samples):
+                warnings.warn(
+                    f"the feature {name} has {many}, such as {quoted(known[0])}. If it "
+                    "names the examples, leave it out: nothing can be learned from it.",
+                    stacklevel=stacklevel + 1,
+                )
+
     def summed(self, values: NDArray[np.float64], n_features: int) -> Any:
         """Return a row per feature of X, given a row per indicator or per number.
 
@@ -122,6 +156,10 @@ class CategoryColumns:
         total = np.zeros((n_features, *values.shape[1:]))
         np.add.at(total, np.repeat(np.arange(n_features), sizes), values)
         return total
+
+
+def _is_date(value: Any) -> bool:
+    return are_dates([value]) if isinstance(value, str) else isinstance(value, _TIMES)
 
 
 def point_out_text(X: Any) -> None:

@@ -299,6 +299,14 @@ class GraphClassifier(
         self._use_input(self._input)
         return TrainingSet(basis, Y, self.label_names_, weight, targets.label_weight)
 
+    def _warn_of_columns(self, data: TrainingSet, stacklevel: int) -> None:
+        """Warn of labels and features that teach nothing, once in a fit."""
+        self._coding.warn_of_constants(stacklevel + 1)
+        if self._input.columns is not None:
+            names = getattr(self, "feature_names_in_", None)
+            columns = self._input.columns
+            columns.warn_of_identifiers(len(data.Y), names, stacklevel + 1)
+
     def _use_input(self, given: Input) -> None:
         """Take a fitted input, and show users what it learned."""
         self._input = given

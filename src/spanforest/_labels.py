@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +66,18 @@ class LabelCoding:
             else np.arange(len(values)) > 0
             for values in self.classes
         ]
+
+    def warn_of_constants(self, stacklevel: int) -> None:
+        """Warn of labels with one value: nothing can be learned about them.
+
+        A fit warns once. The folds inside of it do not: rare labels are often constant
+        there, and nobody can do anything about it.
+        """
+        if constants := self.constants:
+            warnings.warn(
+                f"labels that never vary, so nothing is learned: {constants}.",
+                stacklevel=stacklevel + 1,
+            )
 
     @property
     def constants(self) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["say", "say_constants", "track", "watch_gap"]
+__all__ = ["say", "track", "watch_gap"]
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -43,20 +43,6 @@ def say(text: str, *, verbose: bool) -> None:
     if verbose:
         sys.stderr.write(f"spanforest: {text}\n")
         sys.stderr.flush()
-
-
-def say_constants(labels: str, *, verbose: bool) -> None:
-    """Write which labels have one value in training, if there are any.
-
-    It is no warning: a fold of data with rare labels often has such labels, and nobody
-    can do anything about it there.
-
-    Examples
-    --------
-    >>> say_constants("rain (always 0)", verbose=False)
-    """
-    if labels:
-        say(f"labels that never vary, so nothing is learned: {labels}", verbose=verbose)
 
 
 def _has_bar() -> bool:

@@ -20,7 +20,7 @@ from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation, check_jo
 from spanforest._offsets import read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
-from spanforest._progress import say_constants, watch_gap
+from spanforest._progress import watch_gap
 from spanforest._several_inputs import of_member
 from spanforest._training import (
     Draw,
@@ -277,7 +277,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self, data: TrainingSet, plan: Plan, kept: Sequence[MMCRFClassifier] = ()
     ) -> list[Model]:
         """Train the members after the `kept` ones, store all, calibrate if asked."""
-        say_constants(self._coding.constants, verbose=bool(self.verbose))
+        self._warn_of_columns(data, stacklevel=3)
         prepared = data.prepared(plan.settings.tol)
         models = self._train(prepared, plan, len(kept))
         added = self._new_members(models, len(kept))

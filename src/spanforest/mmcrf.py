@@ -14,7 +14,7 @@ from spanforest._estimator_docs import documented
 from spanforest._offsets import offset_cells, read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import seed_sequence
-from spanforest._progress import say_constants, watch_gap
+from spanforest._progress import watch_gap
 from spanforest._training import Draw, Model, train_member, warn_not_converged
 from spanforest.aggregation import consensus_margins
 from spanforest.factors import FactorGraph
@@ -157,7 +157,7 @@ class MMCRFClassifier(GraphClassifier):
         """
         settings = self._settings()
         data = self._begin_fit(X, y, sample_weight)
-        say_constants(self._coding.constants, verbose=bool(self.verbose))
+        self._warn_of_columns(data, stacklevel=2)
         root = seed_sequence(self.random_state)
         draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:

@@ -386,7 +386,7 @@ def _check_labels(dataset: "Dataset", request: Request, wanted: Sequence[str]) -
     if not missing.any():
         return
     i, j = divmod(int(missing.argmax()), missing.shape[1])
-    which = repr(names[j]) if len(names) == dataset.n_labels else f"column {j + 1}"
+    which = quoted(names[j]) if len(names) == dataset.n_labels else f"column {j + 1}"
     n_rows = int(missing.any(axis=1).sum())
     raise ValueError(
         f"{request.data}: the measures need all labels of an example, and {n_rows} of "
@@ -413,7 +413,7 @@ def _check_numbers(
         number = f"1 value of a feature is {what}: "
     i, j = min(cells)
     names = dataset.feature_names
-    column = repr(names[j]) if len(names) else f"column {j + 1}"
+    column = quoted(names[j]) if len(names) else f"column {j + 1}"
     raise ValueError(f"{request.data}: {number}{column} of {request.row(i)}. {advice}.")
 
 

@@ -10,20 +10,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._text_columns import are_dates, name_rows
 from spanforest._wording import listed, quoted, to_drop
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._text_files import stem
 from spanforest.datasets._words import numbers_of_words
 
-_FEW_ROWS = 2  # so few rows do not tell an identifier from a category
 _SOME_ROWS = 10  # so many numbers in a row are no accident
-_MANY_ROWS = 50  # in so many rows a category occurs more than twice on average
-# 2024-05-01, 1.5.2024 or 5/1/24, with a time or without
-_DATE = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4}|\d{1,2}/\d{1,2}/\d\d)"
-    r"([ T]\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d\d(:?\d\d)?))?)?"
-)
 
 
 class Choice(NamedTuple):
@@ -152,7 +146,7 @@ def _refuse_dates(table: Table, name: str, value: Any) -> NoReturn:
 def _point_out_dates(table: Table, categories: dict[str, tuple[str, ...]]) -> None:
     """Refuse columns of text that are all dates: new dates would be unknown."""
     for name, texts in categories.items():
-        if all(_DATE.fullmatch(text.strip()) for text in texts):
+        if are_dates(texts):
             _refuse_dates(table, name, texts[0])
 
 
@@ -174,8 +168,7 @@ def _point_out_identifiers(
     names = [
         name
         for name, texts in categories.items()
-        if (len(texts) == n_known[name] > _FEW_ROWS)
-        or (2 * len(texts) > n_known[name] >= _MANY_ROWS)
+        if name_rows(len(texts), n_known[name])
     ]
     if not names:
         return

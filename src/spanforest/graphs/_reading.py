@@ -137,7 +137,7 @@ def _from_array(graph: Any, n_labels: int) -> LabelGraph:
                 "graph must be a name, a callable, a LabelGraph, a networkx graph, an "
                 "adjacency matrix or a list of pairs of label numbers (names, if Y is "
                 "a DataFrame); got "
-                f"{type(graph).__name__}: {graph!r:.80}."
+                f"{type(graph).__name__}: {quoted(graph)}."
             )
     # For two labels a 2 x 2 array is a matrix: two labels have one edge, not two.
     square = array.ndim == 2 and array.shape[0] == array.shape[1] and len(array) > 0
