@@ -179,3 +179,53 @@ def test_codes_in_place_of_categories_are_refused():
     mixed = CategoryColumns.of([["red", 1], [4, 2]], columns=[0])
     assert np.isnan(mixed.numbers([["blue", 5], [7, 5]])[:, 0]).all()
     assert np.isnan(known.numbers([[None, 5], [np.nan, 5]])[:, 0]).all()
+
+
+def test_a_column_that_is_nearly_right_is_suggested():
+    X = pd.DataFrame({"colour": ["red", "blue"], "size": [1, 2]})
+    with pytest.raises(ValueError, match=r"no column of X. Did you mean 'colour'\?"):
+        CategoryColumns.of(X, ["color"])
+
+
+def table_of(texts):
+    n = len(texts)
+    column = pd.Series(pd.Categorical(texts))
+    return pd.DataFrame({"what": column, "size": np.arange(n) % 7}), np.arange(n) % 2
+
+
+DATES = pd.date_range("2024-01-01", periods=100)
+CV = {"kernels": ["linear", "forest"], "Cs": [1.0], "offsets": [0.0], "cv": 2}
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RandomGraphEnsembleClassifier(2, kernel="linear"),
+        RandomGraphEnsembleClassifier(2, kernel=["forest", "rbf"]),
+        RandomGraphEnsembleClassifierCV(2, **CV),
+    ],
+)
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([f"id {i}" for i in range(100)], "'what' has 100 categories in 100 examples"),
+        ([f"id {i % 60}" for i in range(100)], "has 60 categories in 100 examples"),
+        (np.arange(100), "has 100 categories in 100 examples"),
+        (DATES.astype(str), "the feature 'what' are dates, such as '2024-01-01"),
+        (DATES.repeat(10)[:100], "the feature 'what' are dates, such as '2024-01-01"),
+    ],
+)
+def test_categories_that_name_examples_or_days_are_pointed_out_once(
+    estimator, texts, message
+):
+    with pytest.warns(UserWarning, match=message) as caught:
+        estimator.set_params(tol=0.1, random_state=0).fit(*table_of(texts))
+    assert len(caught) == 1
+
+
+def test_categories_that_recur_are_not_pointed_out():
+    X, y = table_of([f"shop {i % 40}" for i in range(100)])
+    RandomGraphEnsembleClassifier(2, tol=0.1, random_state=0).fit(X, y)
+    X, y = table_of(["low", "high"])  # two rows tell nothing
+    RandomGraphEnsembleClassifier(2, tol=0.1, random_state=0).fit(X, y)

@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -112,7 +113,7 @@ def test_a_sparse_precomputed_kernel_is_refused(classifier):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_features_whose_squares_overflow_are_refused(classifier, dtype):
-    with pytest.raises(ValueError, match="Scale the features"):
+    with pytest.raises(ValueError, match="Divide them first"):
         classifier.fit((X * np.sqrt(np.finfo(dtype).max)).astype(dtype), Y)
 
 
@@ -163,3 +164,34 @@ def test_a_fit_that_fails_leaves_nothing_half_fitted(classifier, params, message
 def test_the_parameter_c_has_an_upper_limit(classifier):
     with pytest.raises(ValueError, match=r"C must be at most 1e.100; got 1e.308"):
         classifier.set_params(C=1e308).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["fit", "predict"])
+def test_a_vector_is_refused_without_showing_it(classifier, name):
+    classifier.fit(X, Y)
+    arguments = (np.arange(900.0), np.arange(900) % 2)[: 1 + (name == "fit")]
+    with pytest.raises(ValueError, match="Reshape your data") as caught:
+        getattr(classifier, name)(*arguments)
+    assert len(str(caught.value)) < 250
+
+
+LONG = "a name that is as long as a paragraph " * 100
+
+
+@pytest.mark.parametrize(
+    ("params", "X", "Y"),
+    [
+        ({"kernel": LONG}, X, Y),
+        ({"C": [LONG]}, X, Y),
+        ({"missing_label": LONG}, X, Y),
+        ({"missing_label": [LONG]}, X, Y),
+        ({}, pd.DataFrame({LONG: ["text"] * 60}), Y),
+        ({}, X, pd.DataFrame({LONG: [None] * 60})),
+        ({}, X, pd.DataFrame({LONG: [np.inf] * 60})),
+        ({}, X, pd.DataFrame(np.zeros((60, 2)), columns=[LONG, LONG])),
+    ],
+)
+def test_no_message_shows_long_values(classifier, params, X, Y):
+    with pytest.raises(ValueError, match=" ") as caught:
+        classifier.set_params(**params).fit(X, Y)
+    assert len(str(caught.value)) < 500

@@ -151,9 +151,7 @@ def test_a_series_with_a_name_is_a_frame_of_one_column(classifier):
         for same in (series, series.rename(None)):
             assert classifier.score(X, same) == expected
         for other in (series.rename("b"), series.rename("b").to_frame()):
-            with pytest.raises(
-                ValueError, match=r"labels of fit.*\['a'\]; got \['b'\]"
-            ):
+            with pytest.raises(ValueError, match=r"labels of fit.*: 'a'; got 'b'"):
                 classifier.score(X, other)
 
 
@@ -188,3 +186,11 @@ def test_one_example_per_class_is_enough(classifier):
     classes = np.array(["a", "b", "c", "d", "e"])
     predicted = classifier.set_params(C=100).fit(np.eye(5), classes).predict(np.eye(5))
     assert_array_equal(predicted, classes)
+
+
+def test_labels_of_another_name_are_compared_with_those_of_fit(classifier):
+    names = [f"label {j}" for j in range(Y.shape[1])]
+    fitted = classifier.fit(X, pd.DataFrame(Y, columns=names))
+    other = pd.DataFrame(Y, columns=["labl 0", *names[1:]])
+    with pytest.raises(ValueError, match=r"Did you mean 'label 0'\?"):
+        fitted.score(X, other)

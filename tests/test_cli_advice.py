@@ -13,7 +13,11 @@ from songs import (
     make_songs,
 )
 
-from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifierCV
+from spanforest import (
+    MMCRFClassifier,
+    RandomGraphEnsembleClassifier,
+    RandomGraphEnsembleClassifierCV,
+)
 from spanforest.cli import main
 from spanforest.datasets import (
     load_arff,
@@ -24,9 +28,17 @@ from spanforest.datasets import (
 pytest.importorskip("typer")
 pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
+import pandas as pd
+import skops.io
+from model_files import model_file
+
 from spanforest.cli import _advice
+from spanforest.model_page import make_model_page
+from spanforest.persistence import load
 
 
 def test_warnings_are_one_line_whose_advice_names_options(capsys, folder):
@@ -46,6 +58,45 @@ def tuned_for(measure):
 
 def range_of(n_samples):
     return np.arange(float(n_samples))[:, None]
+
+
+def plain(**params):
+    return RandomGraphEnsembleClassifier(2, **params)
+
+
+def calls_of_training(folder):
+    """Return calls of what `train`, `predict` and `report` call, all with errors."""
+    X, Y = make_songs(9, 0)
+    K = X @ X.T + np.eye(9)
+    unknown = np.where(np.arange(9)[:, None] < 3, np.nan, Y)
+    folds = [(np.arange(3, 9), np.arange(3))]
+    (folder / "model").write_bytes(b"no model")
+    many = RandomGraphEnsembleClassifierCV(kernels="linear", cv=folds)
+    return [
+        lambda: plain(C=1e300).fit(X, Y),
+        lambda: plain().fit(X, [[0, np.nan]] * 9),
+        lambda: plain(graph=[("sky", "see")]).fit(X, named(Y)),
+        lambda: plain().fit(X * 1e200, Y),
+        lambda: plain(kernel="poly", degree=5000, scaling=None).fit(X * 1e3, Y),
+        lambda: plain(kernel="rbf", gamma=1e300).fit(X.astype(np.float32), Y),
+        lambda: plain(kernel="forest").fit(K, Y),
+        lambda: plain(kernel=["linear", "rbf", "forest"]).fit(X, Y),
+        lambda: plain(kernel=["linear", "rbf"], training="joint").fit(X, Y),
+        lambda: plain(kernel="precomputed", normalize_kernel=True).fit(K, Y),
+        lambda: many.fit(X, unknown),
+        lambda: make_model_page(plain().fit(X, Y), X, Y + 7),
+        lambda: load(folder / "model"),
+        lambda: load(written(folder / "old", model_file(b"", version=1))),
+    ]
+
+
+def written(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def named(Y):
+    return pd.DataFrame(Y, columns=["sky", "sea", "sun"])
 
 
 def messages_of_the_library(folder):
@@ -72,6 +123,10 @@ def messages_of_the_library(folder):
         lambda: RandomGraphEnsembleClassifierCV().fit([[1.0], [2.0]], [0, 1]),
         lambda: tuned_for("microlabel_f1").fit(range_of(9), np.arange(9) % 3),
         lambda: tuned_for("f1_samples").fit(range_of(9), np.arange(9) % 2),
+        lambda: load_csv(folder / "one.csv", "y", drop="z"),
+        lambda: load_csv(folder / "one.csv", "y", features=["z"]),
+        lambda: load_arff(folder / "bare.arff", ["a"], encoding="klingon"),
+        *calls_of_training(folder),
     ]
     for call in calls:
         with pytest.raises((ValueError, OSError)) as caught:
@@ -79,6 +134,11 @@ def messages_of_the_library(folder):
         yield str(caught.value)
     with pytest.warns(ConvergenceWarning) as warned:
         MMCRFClassifier(max_iter=1, tol=1e-9).fit(*make_songs(40, 0))
+    yield str(warned[0].message)
+    payload = skops.io.dumps(MMCRFClassifier())
+    other = model_file(payload, versions={"scikit-learn": "0.1"})
+    with pytest.warns(UserWarning, match="saved with scikit-learn") as warned:
+        load(written(folder / "other", other))
     yield str(warned[0].message)
     yield "Invalid value for '--C': Value error, no number"
 
@@ -92,7 +152,8 @@ def test_advice_of_the_library_is_given_in_options(folder):
         assert said != message
         assert not re.search(
             r"data_home|load_|labels=|drop=|max_iter|Value err|max_memory|coding=|cv=|"
-            "scoring|RandomGraph",
+            r"scoring|RandomGraph|\bX\b|\bY\b|sklearn|spanforest\.|\w=[\w\"']|\bfit\b|"
+            "n_estimators",
             said,
         )
 
@@ -122,5 +183,12 @@ def test_whatever_the_library_advises_to_pass_is_an_option_in_commands(folder):
 
 
 def test_columns_to_drop_are_listed_as_the_option_takes_them(folder):
-    text = "Leave it out: drop=['a', 'b, c']."
-    assert _advice.in_options(text) == 'Leave it out: --drop a,"b, c".'
+    for names, option in (
+        (["a", "b, c"], 'a,"b, c"'),
+        (["it's", "a]"], "it's,a]"),
+        (['"'], '""""'),
+    ):
+        text = f"'x' is text: drop={names!r}. Or 'y'."
+        said = f"'x' is text: --drop {option}. Or 'y'."
+        assert _advice.in_options(text) == said
+    assert _advice.in_options("Leave it out: drop=[...].") == "Leave it out: --drop."

@@ -298,3 +298,21 @@ def test_meka_files_with_labels_of_several_values_work(ok, tmp_path):
     assert predictions(ok, model, arff)["c-class"].nunique() > 1
     facts = json.loads(ok("inspect", model, "--json"))
     assert [len(label["values"]) for label in facts["labels"]] == [3, 4, 2]
+
+
+def test_names_that_are_nearly_right_are_suggested(fails, songs):
+    train = ("train", "songs.csv", *FEW, "-o", "m")
+    assert "Did you mean 'happy'?" in fails(*train, "--labels", "hapy,sad")
+    message = fails(*train, "--labels", "last:3", "--drop", "temp")
+    assert "--drop must be names of columns; 'temp' not found. Did you mean" in message
+    assert "Did you mean 'emotions'?" in fails("train", "emotons", "-o", "m")
+    frame = pd.read_csv("songs.csv").rename(columns={"tempo": "Tempo"})
+    frame.to_csv("other.csv", index=False)
+    assert "Did you mean 'Tempo'?" in fails("predict", "songs.spanforest", "other.csv")
+
+
+def test_an_infinite_feature_is_an_error_without_a_warning(fails, songs):
+    pd.read_csv("songs.csv").assign(tempo=np.inf).to_csv("a.csv", index=False)
+    message = fails("train", "a.csv", "--labels", "last:3", *FEW, "-o", "m")
+    assert "are infinite, the first: 'tempo' of row 1" in message
+    assert "subtract" not in message

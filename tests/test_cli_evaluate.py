@@ -1,6 +1,7 @@
 """The command evaluate: its measures, and the labels it compares."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -87,12 +88,17 @@ def test_a_label_with_three_values_hides_no_measure_of_the_others(ok, folder):
     frame_of(X, Y).to_csv("a.csv", index=False)
     ok("train", "a.csv", "--labels", "last:3", *FEW, *RAW, "-o", "m")
     actual = json.loads(ok("evaluate", "m", "a.csv", "--per-label", "--json"))
-    assert actual["microlabel_f1"] is actual["ranking_loss"] is None
-    assert "coverage                   -" in ok("evaluate", "m", "a.csv")
+    assert actual["ranking_loss"] is None
+    assert actual["n_labels_of_f1"] == 2
+    shown = ok("evaluate", "m", "a.csv")
+    assert re.search(r"coverage +-\n", shown)
+    assert "microlabel F1 (2 labels with two values)" in shown
     first, wide, last = actual["labels"]
     assert wide["f1"] is wide["n_true"] is None
     assert wide["accuracy"] > 0.5
     predicted = predictions(ok, "m", "a.csv").to_numpy()
+    two = [0, 2]
+    assert actual["microlabel_f1"] == microlabel_f1(Y[:, two], predicted[:, two])
     for j, label in ((0, first), (2, last)):
         expected = precision_recall_fscore_support(
             Y[:, j], predicted[:, j], average="binary"
@@ -181,3 +187,41 @@ def test_labels_that_the_model_does_not_know_are_left_out_with_a_warning(
         "spanforest: warning: b.svm: 1 labels are not among the expected ones and are "
         "left out: 3.\n"
     )
+
+
+CASES = {
+    "two values": (["no", "yes"], ["no", "yes"]),
+    "three values in training": ([0, 1, 2], [0, 1, 2]),
+    "a value that training lacks": ([0, 1], [0, 1, 2]),
+    "never on in training": ([0], [0, 1]),
+    "always on in training": ([1], [0, 1]),
+    "one word in training": (["b"], ["a", "b"]),
+}
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("case", CASES)
+def test_evaluate_and_report_have_the_same_f1(ok, folder, case):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    from spanforest.cli._data import Request, read_for_model
+    from spanforest.cli._model import TrainedModel
+    from spanforest.diagnostics._models import FittedModel
+    from spanforest.model_page._outcomes import Outcomes
+    from spanforest.model_page._scores import headline, label_rows
+
+    X, Y = make_songs(40, 0)
+    frame = frame_of(X, Y)
+    for name, values in zip(("a.csv", "b.csv"), CASES[case], strict=True):
+        sad = np.array(values, dtype=object)[np.arange(40) % len(values)]
+        frame.assign(sad=sad).to_csv(name, index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, "-o", "m")
+    facts = json.loads(ok("evaluate", "m", "b.csv", "--json"))
+    model = TrainedModel.load(Path("m"))
+    request = Request("b.csv")
+    dataset = read_for_model(request, model, with_labels=True)
+    fitted, X = FittedModel.of(model.estimator, model.inputs(dataset))
+    outcomes = Outcomes.of(fitted, X, dataset.Y)
+    scores = headline(outcomes, label_rows(outcomes, None))
+    (of_page,) = [one.value for one in scores if one.name == "F1 over labels"]
+    assert facts["microlabel_f1"] == pytest.approx(of_page)

@@ -146,7 +146,9 @@ def test_columns_are_found_by_name_and_others_are_ignored(ok, songs):
 
 def test_a_missing_feature_is_named(fails, songs):
     pd.read_csv("new_songs.csv").drop(columns="tempo").to_csv("bad.csv", index=False)
-    assert "'tempo' not found" in fails("predict", "songs.spanforest", "bad.csv")
+    assert "needs are not there: 'tempo'" in fails(
+        "predict", "songs.spanforest", "bad.csv"
+    )
 
 
 def test_a_model_of_sparse_labels_writes_the_labels_of_a_dense_one(ok, folder):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from arff_writer import write_arff
 from numpy.testing import assert_allclose, assert_array_equal
 from songs import (
     FEATURES,
@@ -14,6 +15,9 @@ from songs import (
     predictions,
     write_libsvm,
 )
+
+from spanforest.cli import main
+from spanforest.datasets import Attribute, Relation
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")
@@ -67,7 +71,7 @@ def test_nominal_features_get_a_column_per_value(ok, folder):
         ok("train", f"{name}.arff", "--drop", "title", *FEW, "--C", "10", "-o", name)
     actual = json.loads(ok("evaluate", "a", "a.arff", "--json"))
     assert actual["multilabel_accuracy"] == 1
-    assert actual["microlabel_f1"] is None  # mood has three values
+    assert actual["n_labels_of_f1"] == 1  # mood has three values
     assert_array_equal(predictions(ok, "a", "a.arff"), predictions(ok, "b", "b.arff"))
 
 
@@ -103,3 +107,25 @@ def test_a_sparse_file_of_few_values_gets_a_linear_kernel(ok, folder):
     assert load("m")[-1].kernel_ == "linear"  # most entries are zero
     ok("evaluate", "m", "a.svm")
     ok("inspect", "m")
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("options", [("--C", "1"), ("--kernel", "forest"), ()])
+def test_a_nominal_attribute_that_names_the_rows_is_pointed_out_once(
+    capsys, folder, options
+):
+    X, _ = make_songs(40, 0)
+    names = tuple(f"song {i}" for i in range(40))
+    attributes = (
+        Attribute("title", "nominal", names),
+        Attribute("tempo"),
+        Attribute("happy", "nominal", ("0", "1")),
+    )
+    data = np.column_stack([np.arange(40), X[:, 0], X[:, 0] > 0])
+    write_arff(Relation("songs: -C -1", attributes, data), "a.arff")
+    args = ("train", "a.arff", "--trees", "2", *options, "--seed", "0", "-o", "m")
+    if not options:
+        args += ("--time-limit", "0.1")
+    assert main(list(args)) == 0
+    err = capsys.readouterr().err
+    assert err.count("'title' has 40 categories in 40 examples, such as 'song 0'") == 1

@@ -57,3 +57,9 @@ def test_an_unknown_choice_is_refused_with_the_known_ones(fails, folder):
     assert message.startswith(
         "spanforest train: Invalid value for '--kernel': 'oak' is not one of 'linear',"
     )
+
+
+def test_a_command_of_two_words_refers_to_its_own_help(fails):
+    message = fails("warm-up", "foo", code=2)
+    assert message.startswith("spanforest warm-up: ")
+    assert message.endswith("See spanforest warm-up --help.\n")

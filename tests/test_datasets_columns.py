@@ -48,3 +48,12 @@ def test_a_label_that_is_no_whole_number_is_named_with_its_place(value):
     Y = np.array([[0.0, 1.0], [1.0, value]])
     with pytest.raises(ValueError, match=r"songs.csv: .* row 1, column 1 is"):
         whole_labels(Y, "songs.csv", place)
+
+
+def test_a_name_that_is_nearly_right_is_suggested():
+    columns = Columns(["tempo", "loudness", *map(str, range(20)), "happy"], "songs.csv")
+    for wrong in ("hapy", "Happy"):
+        with pytest.raises(ValueError, match=r"not found. Did you mean 'happy'\? The"):
+            columns.check([wrong], "labels")
+    with pytest.raises(ValueError, match=r"Did you mean 'tempo'\?"):
+        columns.without("temp")

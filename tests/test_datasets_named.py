@@ -210,3 +210,8 @@ def test_listed_sizes_are_those_of_the_data():
         loaded.n_labels,
     )
     assert listed.cardinality == pytest.approx(loaded.cardinality, abs=5e-3)
+
+
+def test_a_data_set_that_is_nearly_right_is_suggested():
+    with pytest.raises(ValueError, match=r"Did you mean 'emotions'\?"):
+        load_dataset("emotons")

@@ -123,11 +123,13 @@ def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
     assert rows[-1].endswith(" more")
     text = explanation.describe(n_labels=2)
     assert text.endswith("\n3 more labels, decided by larger margins")
+    one = explanation.describe(n_labels=4)
+    assert one.endswith("\n1 more label, decided by a larger margin")
     assert "3 more labels" not in str(explanation)
     closest = min(explanation.labels, key=lambda one: one.margin)
     assert str(explanation).startswith(f"{closest.label} = ")
     with pytest.raises(
-        KeyError, match="no label is called 'hail'; the labels are sun, rain"
+        KeyError, match="no label is called 'hail'; the labels are 'sun', 'rain'"
     ):
         explanation.of("hail")
 
@@ -226,3 +228,18 @@ def test_a_text_is_explained_by_its_words(form):
     assert {"ice", "sun"} <= set(words) <= {"and", "ice", "sea", "snow", "sun"}
     assert words["sun"].difference > 0
     assert words["sun"].value > 0 == words["ice"].value
+
+
+def test_several_texts_are_refused():
+    texts = ["rain and wind", "sun all day"] * 40
+    model = make_pipeline(TfidfVectorizer(), ensemble(2)).fit(texts, Y)
+    explain(model, texts[:1])
+    with pytest.raises(ValueError, match=r"a single example; got 80 texts\. Pass"):
+        explain(model, texts)
+
+
+def test_a_label_that_is_nearly_right_is_suggested():
+    labels = pd.DataFrame(Y, columns=["sun", "rain", "wind", "snow", "fog"])
+    explanation = explain(ensemble(2).fit(X, labels), X_new[0])
+    with pytest.raises(KeyError, match=r"Did you mean 'rain'\?"):
+        explanation.of("rian")

@@ -1,10 +1,13 @@
 """Permutation importance of features, for label sets and for every label."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.pipeline import make_pipeline
@@ -90,3 +93,26 @@ def test_what_has_no_columns_to_shuffle_is_refused():
     kernel = MMCRFClassifier(kernel="precomputed").fit(X @ X.T, Y)
     with pytest.raises(ValueError, match="needs features"):
         feature_importance(kernel, X @ X.T, Y)
+
+
+TEXTS = ["rain and wind and snow", "sun all day", "fog, later sun", "rain"] * 15
+
+
+@pytest.mark.parametrize("texts", [TEXTS, np.array(TEXTS), pd.Series(TEXTS)])
+def test_texts_are_refused_in_a_short_line_that_says_what_to_do(texts):
+    model = make_pipeline(TfidfVectorizer(), MODEL).fit(TEXTS, Y)
+    with pytest.raises(ValueError, match=r"a list of 60 values") as caught:
+        feature_importance(model, texts, Y)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "snow" not in message
+    assert len(message) < 250
+    advice = re.search(r"feature_importance\(.*\)", message)[0]
+    variables = {"model": model, "X": texts, "Y": Y}
+    found = eval(advice, {"feature_importance": feature_importance, **variables})
+    assert found.labels.shape == (2, len(model[0].vocabulary_))
+
+
+def test_a_vector_for_a_single_classifier_is_refused_too():
+    with pytest.raises(ValueError, match="Pass a table with a row per example"):
+        feature_importance(MODEL.fit(X, Y), X[:, 0], Y)

@@ -118,7 +118,7 @@ WRONG_GRAPHS = {
     "fractions": ([(0, 1), (1, 2.5)], "whole label numbers"),
     "NaN": ([(0, 1), (1, np.nan)], "whole label numbers"),
     "infinity": ([(0, 1), (1, np.inf)], "whole label numbers"),
-    "unknown name of a label": ([("sky", "moon")], "'moon' is none of sky, sea"),
+    "unknown name of a label": ([("sky", "moon")], "'moon' is none of 'sky', 'sea'"),
     "ragged": ([(0, 1), (2,)], "graph must be a name.*got list"),
     "None": (None, "graph must be a name.*got NoneType"),
     "dict": ({0: [1]}, "graph must be a name.*got dict"),
@@ -166,3 +166,16 @@ def test_nan_in_an_adjacency_matrix_is_called_by_its_name(row, column):
     adjacency[row, column] = np.nan
     with pytest.raises(ValueError, match=f"row {row}, column {column} is NaN"):
         as_label_graph(adjacency, 3)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([("sky", "sky")], "from 'sky' to itself"),
+        ([("sky", "sea"), ("sea", "sky")], "between 'sea' and 'sky' was given more"),
+        ([("sky", "see")], r"Did you mean 'sea'\?"),
+    ],
+)
+def test_wrong_edges_between_names_are_refused_by_name(edges, message):
+    with pytest.raises(ValueError, match=message):
+        as_label_graph(edges, 3, ["sky", "sea", "sun"])

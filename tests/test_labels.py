@@ -9,7 +9,9 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from strategies import trials
 
-from spanforest import MMCRFClassifier
+from spanforest import (
+    MMCRFClassifier,
+)
 from spanforest._labels import read_labels
 
 INDICATOR = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0]])

@@ -22,7 +22,9 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spanforest import MMCRFClassifier
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifierCV
+from spanforest._wording import kernel_in_words
+from spanforest.kernels import ForestKernel
 from spanforest.metrics import multilabel_accuracy
 from spanforest.model_page import make_model_page
 
@@ -187,3 +189,32 @@ def test_the_graph_is_embedded_as_json():
 def test_numbers_must_be_at_least_one(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a whole number"):
         make_model_page(trained(), X[TEST], **wrong)
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline])
+def test_a_model_that_tuned_itself_is_named_so(wrap):
+    search = RandomGraphEnsembleClassifierCV(
+        3, kernels="linear", Cs=[1.0], cv=2, random_state=0
+    )
+    page = page_of(wrap(search).fit(X[TRAIN], LABELS[TRAIN]))
+    assert "<dt>Model</dt><dd>RandomGraphEnsembleClassifierCV</dd>" in page
+    assert "<dt>Model</dt><dd>RandomGraphEnsembleClassifier</dd>" in example_page()
+
+
+def test_the_name_of_a_kernel_is_not_cut_within_a_word():
+    forests = [ForestKernel(3, max_features=3, min_samples_leaf=n) for n in (1, 2, 5)]
+    page = page_of(ensemble(kernel=forests).fit(X[TRAIN], LABELS[TRAIN]))
+    shown = re.search("<dt>Kernel</dt><dd>(.*?)</dd>", page)[1]
+    assert shown == kernel_in_words(forests)
+    model = ensemble(kernel=forests).fit(X[TRAIN], LABELS[TRAIN])
+    model.kernel_ = forests * 7
+    shown = re.search("<dt>Kernel</dt><dd>(.*?)</dd>", page_of(model))[1]
+    *words, end = shown.split(" ")
+    assert end == "..."
+    assert kernel_in_words(model.kernel_).split(" ")[: len(words)] == words
+
+
+def test_the_page_says_in_python_and_in_commands_how_to_get_probabilities():
+    assert "probability=True" in example_page()
+    assert "spanforest train --probability" in example_page()

@@ -241,3 +241,13 @@ def test_a_row_with_a_damaged_field_is_named(tmp_path, field, value):
         ValueError, match=rf"rows.jsonl, line 2: .* '{field}' .* damaged"
     ):
         RowFile(path).read()
+
+
+@pytest.mark.parametrize("kind", ["fold", "other", None])
+@pytest.mark.parametrize("field", ["fold", "quick", "seed", "dataset"])
+@pytest.mark.parametrize("value", [{}, [1]])
+def test_an_identity_that_is_no_single_value_is_named(tmp_path, kind, field, value):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"kind": kind, field: value}) + "\n")
+    with pytest.raises(ValueError, match=f"line 1: the field '{field}' of the row is"):
+        RowFile(path).read()

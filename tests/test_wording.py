@@ -1,14 +1,21 @@
 """Words of messages: counts, lists of names, one line per error."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import spanforest
 from spanforest._wording import (
     count,
+    did_you_mean,
     kernel_in_words,
     listed,
     numbered_labels,
     one_line,
+    quoted,
+    to_drop,
 )
 from spanforest.kernels import ForestKernel, SumKernel
 
@@ -69,3 +76,42 @@ def test_a_kernel_of_many_parameters_has_one_line():
     )
     assert "\n" in str(kernel)
     assert kernel_in_words(kernel).count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["x" * 5000, ["some", "texts"] * 500, np.eye(60), {j: "text" for j in range(99)}],
+)
+def test_a_value_of_any_size_is_shown_in_one_short_line(value):
+    assert len(quoted(value)) < 70
+    assert "\n" not in quoted(value)
+    assert quoted(value).endswith("...")
+
+
+# files that show only values of bounded size, or slices
+SHORT = ("_wording.py", "_csv_format.py", "_csv_parquet.py", "__init__.py")
+
+
+def test_no_message_shows_values_of_any_size():
+    package = Path(spanforest.__file__).parent
+    for path in package.rglob("*.py"):
+        inside = path.relative_to(package)
+        if path.name in SHORT or inside.parts[0] == "tuning":
+            continue
+        shown = re.findall(r"\{([^{}]*)!r\}", path.read_text(encoding="utf-8"))
+        assert not [one for one in shown if not re.search(r":[^]]*\]$", one)], inside
+
+
+def test_the_closest_names_are_suggested_whatever_their_case():
+    known = ["tempo", "loudness", "Happy"]
+    assert did_you_mean(["temp", "happy"], known) == " Did you mean 'tempo', 'Happy'?"
+    assert did_you_mean(["zzz"], known) == ""
+    assert did_you_mean(["temp"], []) == ""
+    assert did_you_mean([3], [1, 2]) == ""  # labels may be numbers
+
+
+def test_columns_to_drop_are_whole_names_or_none():
+    long = "How satisfied were you with the service that our staff gave you today?"
+    assert to_drop([long]) == f"drop=[{long!r}]"
+    assert to_drop(["x" * 500]) == "drop=[...]"
+    assert eval(to_drop([f"name {j}" for j in range(1000)]).removeprefix("drop="))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest._dates import is_date, is_date_type, is_duration, is_duration_type
+from spanforest._text_columns import are_dates, name_rows
+from spanforest._wording import did_you_mean, quoted
 from spanforest.metrics import is_missing
 
 __all__ = ["CategoryColumns"]
@@ -49,7 +52,7 @@ class CategoryColumns:
         if sparse.issparse(X):
             raise ValueError(
                 "columns of categories need a dense X; got a sparse matrix and "
-                f"categories={told!r}. Pass X.toarray(), or leave categories out."
+                f"categories={quoted(told)}. Pass X.toarray(), or leave categories out."
             )
         X = X if _is_frame(X) else np.asarray(X, dtype=object)
         if len(X.shape) != 2:
@@ -102,6 +105,38 @@ class CategoryColumns:
         ]
         return np.hstack(columns, dtype=np.float64)
 
+    def warn_of_identifiers(
+        self, n_samples: int, names: Sequence[Any] | None, stacklevel: int
+    ) -> None:
+        """Warn of columns of dates or identifiers: new examples have other ones.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of training examples.
+        names : sequence of str, optional
+            Names of all columns.
+        stacklevel : int
+            As for `warnings.warn`, counted from the caller.
+        """
+        for j, known in self.categories.items():
+            name = quoted(j if names is None else names[j])
+            many = f"{len(known)} categories in {n_samples} examples"
+            if known and all(_is_date(value) for value in known):
+                warnings.warn(
+                    f"the categories of the feature {name} are dates, such as "
+                    f"{quoted(str(known[0]))}, and other dates will be unknown. Turn "
+                    "them into the numbers that matter, such as the month or the days "
+                    "since a date, or leave the feature out.",
+                    stacklevel=stacklevel + 1,
+                )
+            elif name_rows(len(known), n_samples):
+                warnings.warn(
+                    f"the feature {name} has {many}, such as {quoted(known[0])}. If it "
+                    "names the examples, leave it out: nothing can be learned from it.",
+                    stacklevel=stacklevel + 1,
+                )
+
     def summed(self, values: NDArray[np.float64], n_features: int) -> Any:
         """Return a row per feature of X, given a row per indicator or per number.
 
@@ -119,6 +154,10 @@ class CategoryColumns:
         return total
 
 
+def _is_date(value: Any) -> bool:
+    return are_dates([value]) if isinstance(value, str) else is_date(value)
+
+
 def point_out_text(X: Any) -> None:
     """Raise an error about the first column that holds text, if there is one.
 
@@ -132,7 +171,7 @@ def point_out_text(X: Any) -> None:
     X = X if _is_frame(X) else np.asarray(X, dtype=object)
     if np.ndim(X) == 1:
         raise ValueError(
-            f"X must be a table of numbers; found the text {_shortened(X[0])}. Turn "
+            f"X must be a table of numbers; found the text {quoted(X[0])}. Turn "
             "texts into numbers first, for example with scikit-learn's TfidfVectorizer."
         )
     for j in range(X.shape[1] if np.ndim(X) == 2 else 0):
@@ -174,7 +213,7 @@ def _refuse_dates(column: Any, name: Any, column_type: Any) -> None:
         known = (value for value in _values(column) if not is_missing(value))
         first = next(known, None)
         if is_date(first):
-            _refuse_column(name, _shortened(first), is_duration(first))
+            _refuse_column(name, quoted(first), is_duration(first))
 
 
 def _refuse_column(name: Any, what: str, holds_durations: bool) -> NoReturn:
@@ -186,8 +225,8 @@ def _refuse_column(name: Any, what: str, holds_durations: bool) -> NoReturn:
         "date (.dt.month, .dt.hour in pandas)"
     )
     raise ValueError(
-        f"column {name!r} of X must hold numbers; it holds {kind} ({what}). Turn them "
-        f"into {numbers}, or leave the column out."
+        f"column {quoted(name)} of X must hold numbers; it holds {kind} ({what}). Turn "
+        f"them into {numbers}, or leave the column out."
     )
 
 
@@ -206,12 +245,13 @@ def _check_kind(known: list[Any], values: list[Any], name: Any) -> None:
     )
     if (example := next(wrong, None)) is not None:
         raise ValueError(
-            f"column {name!r} of X had categories such as {_shortened(known[0])} in "
-            f"training; found {_shortened(example)}. Pass the categories themselves, "
-            "not numbers that stand for them."
+            f"column {quoted(name)} of X had categories such as {quoted(known[0])} in "
+            f"training; found {quoted(example)}. Pass the categories themselves, not "
+            "numbers that stand for them."
             if is_text == {True}
-            else f"column {name!r} of X had numbers as categories in training, such as "
-            f"{_shortened(known[0])}; found {_shortened(example)}. Pass these numbers."
+            else f"column {quoted(name)} of X had numbers as categories in training, "
+            f"such as {quoted(known[0])}; found {quoted(example)}. Pass these "
+            "numbers."
         )
 
 
@@ -245,10 +285,10 @@ def _place(X: Any, column: Any) -> int:
     is_position = isinstance(column, int | np.integer) and not isinstance(column, bool)
     if is_position and 0 <= column < X.shape[1]:
         return int(column)
-    known = f"names such as {names[0]!r}, or " if names else ""
+    known = f"names such as {quoted(names[0])}, or " if names else ""
     raise ValueError(
         f"categories must be {known}positions from 0 to {X.shape[1] - 1}; got "
-        f"{column!r}, which is no column of X."
+        f"{quoted(column)}, which is no column of X.{did_you_mean([column], names)}"
     )
 
 
@@ -276,7 +316,7 @@ def _floats(column: Any, name: Any) -> NDArray[np.float64]:
     column_type = getattr(column, "dtype", None)
     _refuse_dates(column, name, column_type)
     if getattr(column_type, "kind", "") == "c":
-        raise ValueError(f"Complex data not supported: column {name!r} of X.")
+        raise ValueError(f"Complex data not supported: column {quoted(name)} of X.")
     try:
         if hasattr(column, "iloc"):  # pandas.NA is no number for NumPy
             return column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -285,12 +325,7 @@ def _floats(column: Any, name: Any) -> NDArray[np.float64]:
         known = (value for value in _values(column) if not is_missing(value))
         text = next(value for value in known if not isinstance(value, int | float))
         raise ValueError(
-            f"column {name!r} of X must hold numbers; found {_shortened(text)}. If it "
-            'holds categories, give it the type "category" in pandas, or name it in '
+            f"column {quoted(name)} of X must hold numbers; found {quoted(text)}. If "
+            'it holds categories, give it the type "category" in pandas, or name it in '
             "ForestKernel(categories=[...]). If it only names the rows, leave it out."
         ) from None
-
-
-def _shortened(text: Any) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 40 else f"{shown[:36]}...{shown[-1]}"

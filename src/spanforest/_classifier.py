@@ -25,6 +25,7 @@ from spanforest._parameters import LARGEST, check_count, check_number, check_opt
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import WeightedLabels, read_targets
+from spanforest._wording import did_you_mean, listed, quoted
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
@@ -163,10 +164,12 @@ class GraphClassifier(
         if self.label_names_ is None or names is None:
             return y
         if set(names) != set(self.label_names_):
+            wanted, given = ([*map(str, each)] for each in (self.label_names_, names))
+            unknown = [name for name in given if name not in wanted]
             raise ValueError(
                 "the columns of y must be the labels of fit, in any order: "
-                f"{list(map(str, self.label_names_))}; got "
-                f"{list(map(str, names))}."
+                f"{listed(wanted)}; got {listed(given)}."
+                f"{did_you_mean(unknown, wanted)}"
             )
         if columns is None:
             return y
@@ -240,6 +243,12 @@ class GraphClassifier(
             point_out_dates(X)
             return validate_data(self, X, reset=reset, **options)
         except (TypeError, ValueError) as error:
+            if "got 1D array instead" in str(error):  # scikit-learn shows the array
+                raise ValueError(
+                    f"Expected 2D array, got 1D array instead: X has shape "
+                    f"{np.shape(X)}. Reshape your data with X.reshape(-1, 1) if it is "
+                    "one feature, or with X.reshape(1, -1) if it is one example."
+                ) from None
             if "could not convert string" in str(error) or "NAType" in str(error):
                 point_out_text(X)
             if accepts_nan or "contains NaN" not in str(error):
@@ -247,9 +256,9 @@ class GraphClassifier(
             inside = self._input.singles
             kernels = [given.spec.name for given in inside if not given.accepts_nan]
             raise ValueError(
-                f"Input X contains NaN, and the kernel {kernels[0]!r} needs a number "
-                'for every feature. Choose kernel="forest", which accepts NaN, or fill '
-                "the gaps first, for example with sklearn.impute.SimpleImputer."
+                f"Input X contains NaN, and the kernel {quoted(kernels[0])} needs a "
+                'number for every feature. Choose kernel="forest", which accepts NaN, '
+                "or fill the gaps first, for example with sklearn.impute.SimpleImputer."
             ) from None
 
     def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> WeightedLabels:
@@ -292,6 +301,13 @@ class GraphClassifier(
     def _check_decisions(self) -> None:
         """Refuse an offset that does not fit the labels."""
         check_offset(read_offset(self.offset), self._coding.n_values)
+
+    def _warn_of_identifiers(self, data: TrainingSet, stacklevel: int) -> None:
+        """Warn of categories that name the rows, once in a fit."""
+        if self._input.columns is not None:
+            names = getattr(self, "feature_names_in_", None)
+            columns = self._input.columns
+            columns.warn_of_identifiers(len(data.Y), names, stacklevel + 1)
 
     def _use_input(self, given: Input) -> None:
         """Take a fitted input, and show users what it learned."""

@@ -416,6 +416,6 @@ def check_size(X: Any) -> None:
     if largest > limit:
         raise ValueError(
             f"X has values up to {largest:.2g}, whose squares overflow or lose all "
-            "precision. Scale the features, for example with "
-            "sklearn.preprocessing.StandardScaler."
+            "precision. Divide them first, for example with "
+            "sklearn.preprocessing.MaxAbsScaler."
         )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spanforest._training import Draw, TrainingSet
+from spanforest._wording import quoted
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, consensus_graph
 from spanforest.kernels._sum import is_kernel_list
@@ -43,8 +44,8 @@ def check_aggregation(aggregation: str) -> None:
     """
     if aggregation != "mam":
         raise ValueError(
-            f"aggregation={aggregation!r} needs members that were trained apart; with "
-            'training="joint" there is one model for all graphs. Set '
+            f"aggregation={quoted(aggregation)} needs members that were trained apart; "
+            'with training="joint" there is one model for all graphs. Set '
             'aggregation="mam", or fit with training="separate".'
         )
 

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._wording import listed, quoted
 from spanforest.metrics import find_missing, is_missing
 
 __all__ = ["LabelCoding", "column_names", "read_labels", "series_name"]
 
 _MOST_LISTED = 5  # in messages
+_LONGEST = 60  # letters of a name or value
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +76,16 @@ class LabelCoding:
         '0 (always 1), 2 (always 3)'
         """
         words = [
-            f"{j if self.names is None else self.names[j]} (always {values[0]})"
+            f"{self.name_of(j)} (always {_shortened(values[0])})"
             for j, values in enumerate(self.classes)
             if len(values) == 1
         ]
         rest = f", ... ({len(words)} in all)" if len(words) > _MOST_LISTED else ""
         return ", ".join(words[:_MOST_LISTED]) + rest
+
+    def name_of(self, j: int) -> str:
+        """Return the name of a label for messages, or its number without one."""
+        return _name(self.names, j)
 
     def to_labels(self, codes: NDArray[np.integer]) -> NDArray[Any]:
         """Return the labels of codes (n, n_labels), dense; 1-D if the user's Y was."""
@@ -109,7 +115,7 @@ class LabelCoding:
         for j, (column, values) in enumerate(zip(codes.T, self.classes, strict=True)):
             observed = column >= 0
             if not observed.any():
-                name = j if self.names is None else self.names[j]
+                name = self.name_of(j)
                 raise ValueError(
                     "every label must be observed for at least one example of positive "
                     f"weight; label {name} never is. Leave it out of Y."
@@ -156,7 +162,7 @@ def read_labels(
     some_missing = any(missing.any() for missing in gaps)
     classes, codes = [], []
     for j, (column, missing) in enumerate(zip(columns, gaps, strict=True)):
-        name = j if names is None else names[j]
+        name = _name(names, j)
         if missing.any():
             _check_missing(column, missing, name, allow_missing)
         rows = np.flatnonzero(~missing)
@@ -191,8 +197,8 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         if not Y.columns.is_unique:
             repeated = Y.columns[Y.columns.duplicated()][0]
             raise ValueError(
-                f"the columns of Y must have different names; {repeated!r} occurs more "
-                "than once. Rename the columns."
+                f"the columns of Y must have different names; {quoted(repeated)} "
+                "occurs more than once. Rename the columns."
             )
         return [_column(Y.iloc[:, j]) for j in range(Y.shape[1])], names, False
     if sparse.issparse(Y):
@@ -202,8 +208,8 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
         _check_shape(Y.shape)
         if len(set(given)) < len(given):
             raise ValueError(
-                f"the columns of Y must have different names; got {given}. Rename the "
-                "columns."
+                f"the columns of Y must have different names; got {listed(given)}. "
+                "Rename the columns."
             )
         return [_column(Y[name]) for name in given], np.array(given), False
     try:
@@ -224,6 +230,17 @@ def _columns(Y: Any) -> tuple[list[NDArray[Any]], NDArray[Any] | None, bool]:
     else:
         columns = list(np.atleast_2d(array.T))
     return columns, series_name(Y), is_vector
+
+
+def _name(names: NDArray[Any] | None, j: int) -> str:
+    """Return the name of a label for messages, or its number."""
+    return str(j) if names is None else _shortened(names[j])
+
+
+def _shortened(value: Any) -> str:
+    """Return a name or a value for messages, without quotes."""
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def column_names(Y: Any) -> list[Any] | None:
@@ -300,7 +317,7 @@ def _find_missing(column: NDArray[Any], missing_label: Any) -> NDArray[np.bool_]
     if not np.isscalar(missing_label):
         raise ValueError(
             "missing_label must be the one number or string that means not observed; "
-            f"got {missing_label!r}."
+            f"got {quoted(missing_label)}."
         )
     known = np.flatnonzero(~missing)  # pandas.NA must not be compared
     equal = [value == missing_label for value in values[known].tolist()]
@@ -320,7 +337,7 @@ def _check_missing_label(missing_label: Any, columns: list[NDArray[Any]]) -> Non
     expected, given = ("numbers", "text") if as_text else ("text", "a number")
     raise ValueError(
         f"missing_label must be of the type of the labels, which are {expected}; got "
-        f"{given}, {missing_label!r}. If missing labels are NaN or None, leave "
+        f"{given}, {quoted(missing_label)}. If missing labels are NaN or None, leave "
         "missing_label out."
     )
 

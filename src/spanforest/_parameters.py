@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from spanforest._wording import quoted
+
 __all__ = ["LARGEST", "check_count", "check_number", "check_option", "seed_sequence"]
 
 LARGEST = 1e100  # limit of C, weights and offsets; products of two do not overflow
@@ -35,10 +37,10 @@ def check_number(
     if not ok or value < minimum:
         relation = "greater than" if strict else "at least"
         raise ValueError(
-            f"{name} must be a number {relation} {minimum:g}; got {value!r}."
+            f"{name} must be a number {relation} {minimum:g}; got {quoted(value)}."
         )
     if value > maximum:
-        raise ValueError(f"{name} must be at most {maximum:g}; got {value!r}.")
+        raise ValueError(f"{name} must be at most {maximum:g}; got {quoted(value)}.")
     return float(value)
 
 
@@ -51,7 +53,9 @@ def check_count(name: str, value: Any) -> int:
     5
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+        raise ValueError(
+            f"{name} must be a whole number of at least 1; got {quoted(value)}."
+        )
     return int(value)
 
 
@@ -65,7 +69,7 @@ def check_option(name: str, value: Any, options: tuple[str, ...]) -> str:
     """
     if not isinstance(value, str) or value not in options:
         known = ", ".join(map(repr, options))
-        raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+        raise ValueError(f"{name} must be one of {known}; got {quoted(value)}.")
     return value
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spanforest._labels import LabelCoding, read_labels
 from spanforest._parameters import LARGEST, check_number
+from spanforest._wording import quoted
 
 __all__ = ["WeightedLabels", "read_targets"]
 
@@ -131,7 +132,7 @@ def _read_class_weight(
     if not isinstance(class_weight, list | tuple):
         raise ValueError(
             'class_weight must be None, "balanced", a dict from values to weights, or '
-            f"a list with such a dict for every label; got {class_weight!r}."
+            f"a list with such a dict for every label; got {quoted(class_weight)}."
         )
     n_labels = len(coding.classes)
     if len(class_weight) != n_labels:
@@ -141,11 +142,11 @@ def _read_class_weight(
             "values all have weight 1."
         )
     for j, (own, values) in enumerate(zip(class_weight, coding.classes, strict=True)):
-        name = f"label {j if coding.names is None else coding.names[j]}"
+        name = f"label {coding.name_of(j)}"
         if not isinstance(own, Mapping):
             raise ValueError(
                 "a list of class_weight must hold a dict from values to weights for "
-                f"every label; for {name} it holds {own!r}."
+                f"every label; for {name} it holds {quoted(own)}."
             )
         _check_values(own, _possible_values(values), name)
     return list(map(_table, class_weight, coding.classes))
@@ -162,10 +163,10 @@ def _check_values(weights: Mapping[Any, Any], values: set[Any], where: str) -> N
         if value not in values:
             known = ", ".join(sorted(map(repr, values))[:10])
             raise ValueError(
-                f"class_weight has a weight for {value!r}, which is not a value of "
-                f"{where} in y. Values are {known}; leave the others out."
+                f"class_weight has a weight for {quoted(value)}, which is not a value "
+                f"of {where} in y. Values are {known}; leave the others out."
             )
-        name = f"class_weight of {value!r}"
+        name = f"class_weight of {quoted(value)}"
         check_number(name, weight, maximum=LARGEST, strict=False)
 
 

@@ -1,16 +1,19 @@
 """Wording of messages and tables: numbers with nouns, lists, names of labels."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 __all__ = [
     "INVISIBLE",
     "count",
+    "did_you_mean",
     "kernel_in_words",
     "listed",
     "numbered_labels",
     "one_line",
     "quoted",
+    "to_drop",
     "visible",
 ]
 
@@ -19,6 +22,9 @@ __all__ = [
 INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _MOST_LISTED = 5
 _MOST_CHARACTERS = 60
+_MOST_COMPARED = 100  # characters of a name; comparing takes the square of them
+_MANY_NAMES = 10_000  # comparing with so many takes a second
+_MOST_TO_DROP = 400  # characters of all names
 
 
 def count(number: int, noun: str) -> str:
@@ -30,6 +36,31 @@ def count(number: int, noun: str) -> str:
     ('1 tree', '60 trees')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def did_you_mean(wrong: Sequence[object], known: Iterable[object]) -> str:
+    """Return a question after the names that come closest, with a space before it.
+
+    Letters may differ in case. If no name is close, there is no question. Only the
+    first few wrong names are looked at.
+
+    Examples
+    --------
+    >>> did_you_mean(["hapy", "Sad"], ["happy", "sad", "calm"])
+    " Did you mean 'happy', 'sad'?"
+    >>> did_you_mean(["x"], ["happy"])
+    ''
+    """
+    names = {name.lower()[:_MOST_COMPARED]: name for name in sorted(map(str, known))}
+    n_looked_at = _MOST_LISTED if len(names) <= _MANY_NAMES else 1
+    closest = [
+        names[match]
+        for name in wrong[:n_looked_at]
+        for match in get_close_matches(str(name).lower()[:_MOST_COMPARED], names, n=1)
+    ]
+    if not closest:
+        return ""
+    return f" Did you mean {listed(list(dict.fromkeys(closest)))}?"
 
 
 def kernel_in_words(kernel: object) -> str:
@@ -58,7 +89,7 @@ def kernel_in_words(kernel: object) -> str:
     return name or " ".join(str(kernel).split())  # scikit-learn breaks long lines
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[object]) -> str:
     """Return names in quotes; of many names only the first few.
 
     Examples
@@ -97,17 +128,46 @@ def one_line(error: BaseException) -> str:
 
 
 def quoted(text: object) -> str:
-    """Return a text in quotes; of a long text only the beginning.
+    """Return a text in quotes, or the `repr` of another value, in one short line.
+
+    Messages show values of users through this function: a parameter may be a whole
+    table by mistake, and a name a whole paragraph.
 
     Examples
     --------
     >>> quoted("happy"), quoted("x" * 100)[-5:]
     ("'happy'", "x'...")
+    >>> quoted(0.5), len(quoted(list(range(100))))
+    ('0.5', 63)
     """
-    if isinstance(text, str) and len(text) > _MOST_CHARACTERS:
-        return f"{text[:_MOST_CHARACTERS]!r}..."
-    shown = repr(text)
-    return shown if isinstance(text, str) else shown[:_MOST_CHARACTERS]
+    if isinstance(text, str):
+        shown, is_cut = text[:_MOST_CHARACTERS], len(text) > _MOST_CHARACTERS
+        return f"{shown!r}{'...' * is_cut}"
+    shown = " ".join(repr(text).split())  # arrays have lines
+    if len(shown) <= _MOST_CHARACTERS:
+        return shown
+    return f"{shown[:_MOST_CHARACTERS]}..."
+
+
+def to_drop(names: Sequence[str]) -> str:
+    """Return the argument of a reader that leaves out columns.
+
+    Their names are not shortened, so that the argument can be copied. Names that are
+    too many or too long are left out.
+
+    Examples
+    --------
+    >>> to_drop(["title", "author"])
+    "drop=['title', 'author']"
+    >>> to_drop(["x" * 1000])
+    'drop=[...]'
+    """
+    shown: list[str] = []
+    for name in names:
+        if len(repr([*shown, name])) > _MOST_TO_DROP:
+            break
+        shown.append(name)
+    return f"drop={shown!r}" if shown else "drop=[...]"
 
 
 def visible(text: str) -> str:

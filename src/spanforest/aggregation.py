@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._wording import quoted
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.factors import FactorGraph, average_scores, consensus_factors
 from spanforest.inference import SLACK, decode, label_margins, rounding_slack
@@ -70,7 +71,9 @@ class Ballot(NamedTuple):
             ]
         if aggregation == "amm":
             return [margins / n for margins in self.margins]
-        raise ValueError(f"ballots say nothing of the aggregation {aggregation!r}.")
+        raise ValueError(
+            f"ballots say nothing of the aggregation {quoted(aggregation)}."
+        )
 
 
 def combine(

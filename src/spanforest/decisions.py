@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spanforest._wording import quoted
+
 __all__ = [
     "check_threshold",
     "expected_f1",
@@ -106,7 +108,7 @@ def check_threshold(threshold: ArrayLike, n_values: NDArray[np.integer]) -> None
     if not np.all((limits >= 0) & (limits <= 1)):
         raise ValueError(
             "threshold must be between 0 and 1, as probabilities are; got "
-            f"{threshold!r:.80}."
+            f"{quoted(threshold)}."
         )
 
 

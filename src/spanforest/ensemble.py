@@ -286,6 +286,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
     ) -> list[Model]:
         """Train the members after the `kept` ones, store all, calibrate if asked."""
         say_constants(self._coding.constants, verbose=bool(self.verbose))
+        self._warn_of_identifiers(data, stacklevel=3)
         prepared = data.prepared(plan.settings.tol)
         models = self._train(prepared, plan, len(kept))
         added = self._new_members(models, len(kept))

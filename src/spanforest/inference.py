@@ -260,9 +260,11 @@ def max_product(
     factors: FactorGraph,
     scores: ArrayLike,
     n_sweeps: int | None = None,
-    damping: float = 0.5,
+    damping: float | None = None,
 ) -> tuple[Decoding, NDArray[np.bool_]]:
     """Decode on any graph by damped loopy max-product, the paper's method.
+
+    With the defaults it is exact on forests.
 
     Parameters
     ----------
@@ -272,8 +274,9 @@ def max_product(
         The scores.
     n_sweeps : int, optional
         Number of sweeps; by default the graph's diameter, the paper's early stopping.
-    damping : float in [0, 1)
-        Share of the old message that is kept; 0 is exact on trees.
+    damping : float in [0, 1), optional
+        Share of the old message that is kept; by default 0.5, but 0 on forests, where
+        it is exact.
 
     Returns
     -------
@@ -286,10 +289,12 @@ def max_product(
     --------
     >>> from spanforest.graphs import LabelGraph
     >>> chain = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
-    >>> decoding, _ = max_product(chain, [[0.0, 1.0, 2.0, 3.0]], damping=0.0)
+    >>> decoding, _ = max_product(chain, [[0.0, 1.0, 2.0, 3.0]])
     >>> decoding.labels.tolist()
     [[1, 1]]
     """
+    if damping is None:
+        damping = 0.0 if factors.graph.is_forest else 0.5
     if not 0 <= damping < 1:
         raise ValueError(f"damping must lie in [0, 1); got {damping}.")
     scores = _as_scores(factors, scores)

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spanforest._wording import quoted
+
 __all__ = ["LOSSES", "FactorLoss", "edge_loss", "find_loss", "hamming_loss"]
 
 
@@ -81,5 +83,5 @@ def find_loss(name: Any) -> Callable[..., FactorLoss]:
     """
     if not isinstance(name, str) or name not in LOSSES:
         known = ", ".join(map(repr, LOSSES))
-        raise ValueError(f"loss must be one of {known}; got {name!r}.")
+        raise ValueError(f"loss must be one of {known}; got {quoted(name)}.")
     return LOSSES[name]

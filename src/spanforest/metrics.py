@@ -14,6 +14,8 @@ from scipy.sparse import issparse
 from scipy.stats import rankdata
 from sklearn.metrics import make_scorer
 
+from spanforest._wording import quoted
+
 __all__ = [
     "MEASURES",
     "RANKING_MEASURES",
@@ -394,7 +396,7 @@ def _positives(Y: np.ndarray, name: str) -> np.ndarray:
     if other.any():
         raise ValueError(
             f"This measure needs binary labels, 0 and 1; {name} holds "
-            f"{Y[other].flat[0]!r}. Encode the positive value as 1 and the other as 0, "
-            "or use an accuracy, which takes labels of any values."
+            f"{quoted(Y[other].flat[0])}. Encode the positive value as 1 and the other "
+            "as 0, or use an accuracy, which takes labels of any values."
         )
     return positive

@@ -158,6 +158,7 @@ class MMCRFClassifier(GraphClassifier):
         settings = self._settings()
         data = self._begin_fit(X, y, sample_weight)
         say_constants(self._coding.constants, verbose=bool(self.verbose))
+        self._warn_of_identifiers(data, stacklevel=2)
         root = seed_sequence(self.random_state)
         draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
         with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:

@@ -13,6 +13,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from spanforest._labels import read_labels
+from spanforest._wording import quoted
 
 __all__ = ["IterativeLabelKFold", "LabelCardinalityKFold", "train_test_split_labels"]
 
@@ -26,7 +27,7 @@ class _LabelKFold(BaseCrossValidator):
                 f"n_splits must be an integer of at least 2; got {n_splits}."
             )
         if not isinstance(shuffle, bool | np.bool_):
-            raise TypeError(f"shuffle must be True or False; got {shuffle!r}.")
+            raise TypeError(f"shuffle must be True or False; got {quoted(shuffle)}.")
         if not shuffle and random_state is not None:
             raise ValueError(
                 "random_state has no effect without shuffling. Leave it at None, or "
@@ -257,7 +258,7 @@ def _n_test(test_size: Any, n_samples: int) -> int:
     if not is_count and not is_share:
         raise ValueError(
             "test_size must be a share between 0 and 1, or a number of examples; got "
-            f"{test_size!r}."
+            f"{quoted(test_size)}."
         )
     n_test = int(test_size) if is_count else ceil(test_size * n_samples)
     if not 0 < n_test < n_samples:

@@ -30,6 +30,7 @@ from spanforest._model_file_checks import (
     unpacked_size,
 )
 from spanforest._whole_files import check_target, is_stream, whole_file
+from spanforest._wording import quoted
 
 __all__ = [
     *("FORMAT_VERSION", "TRUSTED_TYPES", "ModelFile", "ModelFileError", "describe"),
@@ -115,7 +116,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     if isinstance(model, type) or not isinstance(model, BaseEstimator):
         raise ModelFileError(
             "save takes an estimator of this library, or a scikit-learn estimator that "
-            f"holds one; got {model!r:.80}. Pass the fitted object itself."
+            f"holds one; got {quoted(model)}. Pass the fitted object itself."
         )
     path = Path(path)
     _check_target(path)
@@ -178,7 +179,7 @@ def _refuse_to_save(
 ) -> NoReturn:
     where, item = culprits[0] if culprits else ("", model)
     parameter = where.rpartition(".")[2].partition("[")[0]
-    what = f"its {where} is {item!r:.80}" if where else _short(reason)
+    what = f"its {where} is {quoted(item)}" if where else _short(reason)
     raise ModelFileError(
         "a model file holds data, numbers and known classes only, so that loading it "
         f"runs no code; this {type(model).__name__} cannot be saved: {what}. "

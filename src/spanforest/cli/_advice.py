@@ -21,9 +21,14 @@ class Phrase(NamedTuple):
 
 def _drop_option(match: re.Match[str]) -> str:
     """Return the option that leaves out a list of columns."""
+    if match[1] == "[...]":  # the names are too long to be shown
+        return "--drop"
     names = io.StringIO()
     csv.writer(names, lineterminator="").writerow(ast.literal_eval(match[1]))
     return f"--drop {names.getvalue()}"
+
+
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""  # as `repr` writes it
 
 
 PHRASES = (
@@ -39,20 +44,73 @@ PHRASES = (
     ),
     Phrase("Pass (delimiter|decimal|encoding)=", r"Use --\1 "),
     Phrase("Pass max_memory=", "Use --max-memory "),
-    Phrase(r"drop=(\['.+?'\])", _drop_option),
+    Phrase(rf"drop=(\[(?:{_TEXT}|, |\.\.\.)+\])", _drop_option),
+    Phrase("(^|(?<=: ))(drop|encoding) must be", r"\1--\2 must be"),
+    Phrase("^C must be", "--C must be"),
+    Phrase(
+        "features must be names of (?:columns|attributes); (.+?) not found",
+        r"features that the model needs are not there: \1",
+    ),
+    Phrase(r"Leave it out of Y\.", "Leave it out of the labels: --labels or --drop."),
+    Phrase("labels of Y", "labels of the data"),
+    Phrase(
+        "Y must hold values that occurred",
+        "the labels must have values that occurred",
+    ),
+    Phrase(r"Encode Y as for fit\.", "Write them as in the training data."),
+    Phrase("X (has|looks)", r"the table of features \1"),
+    Phrase(
+        ", for example with sklearn.preprocessing.MaxAbsScaler",
+        " by a constant",
+    ),
+    Phrase(
+        "cale the features, for example with sklearn.preprocessing.StandardScaler",
+        "cale the features in training (--scale)",
+    ),
+    Phrase("^gamma=", "--gamma "),
+    Phrase("ower the degree", "ower --degree"),
+    Phrase("(ower|or) gamma", r"\1 --gamma"),
+    Phrase(
+        'Pass them, or kernel="precomputed" if X is a kernel matrix.',
+        "A kernel matrix is the array K of an npz file.",
+    ),
+    Phrase(
+        r"for n_estimators=(\d+)\. Set n_estimators=(\d+)",
+        r"for --trees \1. Use --trees \2",
+    ),
+    Phrase('with training="joint"', "with --training joint"),
+    Phrase(
+        'Pass a spanforest.kernels.SumKernel, or set training="separate".',
+        "Add the kernels up with +, or leave out --training joint.",
+    ),
+    Phrase("normalize_kernel=True", "--normalize"),
+    Phrase(
+        r"Normalise both matrices with spanforest\.kernels\.unit_diagonal first\.",
+        "Leave --normalize out, or divide K and its rows for new examples by the roots "
+        "of k(x, x) first.",
+    ),
+    Phrase(
+        "Pass a smaller cv, or leave out examples without any label.",
+        "Leave out examples without any label, or use --C 1, which trains without "
+        "tuning.",
+    ),
+    Phrase(r"spanforest\.save", "'spanforest train'"),
+    Phrase("Fit the model again and save it", "Train the model again"),
+    Phrase("fit the model and save it again", "train the model again"),
     Phrase(
         "Raise max_iter or tol, or lower C.*",
         "Raise --max-iter or --tol, or lower --C. If features are not scaled yet, use "
         "--scale auto.",
     ),
     Phrase(
-        r"Pass X\.toarray\(\), or replace the NaN\.", "Fill them in: --missing mean."
+        r"X is sparse and has NaN\..*",
+        "values of sparse features are missing. Fill them in: --missing mean.",
     ),
     Phrase("scoring must compare", "--measure must compare"),
     Phrase('Pass scoring="', 'Use --measure "'),
     Phrase(
-        "cv=(.*?): there must be .* or use RandomGraphEnsembleClassifier with .*",
-        r"tuning needs more examples: \1. Use --C 1, which trains without tuning.",
+        r"cv=(\d+ folds cannot be made of) n_samples=(\d+): there must be .*",
+        r"tuning needs more examples: \1 \2. Use --C 1, which trains without tuning.",
     ),
     Phrase("(^|(?<=: ))Value error, ", ""),  # some versions of Typer add it
 )

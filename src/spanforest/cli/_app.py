@@ -125,7 +125,7 @@ def _is_bad_usage(error: Exception) -> bool:
 def _speaker(error: Exception, args: list[str]) -> str:
     """Return the command whose help explains bad usage, else the program."""
     calls = [command.callback for command in app.registered_commands]
-    known = [call.__name__ for call in calls if call]
+    known = [call.__name__.replace("_", "-") for call in calls if call]
     if _is_bad_usage(error) and args[:1] and args[0] in known:
         return f"spanforest {args[0]}"
     return "spanforest"

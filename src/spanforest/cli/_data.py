@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanforest._whole_files import is_stream
-from spanforest._wording import listed, numbered_labels
+from spanforest._wording import did_you_mean, listed, numbered_labels, quoted
 from spanforest.cli._options import Format, bad_option
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Request(NamedTuple):
         names = _names(self.labels)
         if counted or not names:
             raise bad_option(
-                f"at least one label is needed; got {self.labels!r}.", "--labels"
+                f"at least one label is needed; got {quoted(self.labels)}.", "--labels"
             )
         return names
 
@@ -250,12 +250,13 @@ def _find(request: Request) -> Request:
                 f"{format}. Write it to a file first.",
                 "--format",
             )
-    elif any(dataset.name == name for dataset in list_datasets()):
+    elif name in (known := [dataset.name for dataset in list_datasets()]):
         request = request._replace(format=None)
     else:
         raise FileNotFoundError(
-            f"there is no file {path}, and no data set of that name. 'spanforest "
-            "datasets' lists the names; their files are searched in --data-home or "
+            f"there is no file {path}, and no data set of that name."
+            f"{did_you_mean([name], known)} 'spanforest datasets' lists the names; "
+            "their files are searched in --data-home or "
             "the environment variable SPANFOREST_DATA."
         )
     _check_options(request)
@@ -388,7 +389,7 @@ def _check_labels(dataset: "Dataset", request: Request, wanted: Sequence[str]) -
     if not missing.any():
         return
     i, j = divmod(int(missing.argmax()), missing.shape[1])
-    which = repr(names[j]) if len(names) == dataset.n_labels else f"column {j + 1}"
+    which = quoted(names[j]) if len(names) == dataset.n_labels else f"column {j + 1}"
     n_rows = int(missing.any(axis=1).sum())
     raise ValueError(
         f"{request.data}: the measures need all labels of an example, and {n_rows} of "
@@ -415,7 +416,7 @@ def _check_numbers(
         number = f"1 value of a feature is {what}: "
     i, j = min(cells)
     names = dataset.feature_names
-    column = repr(names[j]) if len(names) else f"column {j + 1}"
+    column = quoted(names[j]) if len(names) else f"column {j + 1}"
     raise ValueError(f"{request.data}: {number}{column} of {request.row(i)}. {advice}.")
 
 

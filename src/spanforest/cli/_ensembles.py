@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spanforest._wording import quoted
 from spanforest.cli._options import bad_option
 from spanforest.cli._train_options import (
     GRAPHS,
@@ -63,7 +64,8 @@ def read_graph(graph: str | None) -> str | list[list[str]] | None:
         return graph
     if not Path(graph).is_file():
         raise bad_option(
-            f"expected one of {', '.join(GRAPHS)}, or a file; got {graph!r}.", "--graph"
+            f"expected one of {', '.join(GRAPHS)}, or a file; got {quoted(graph)}.",
+            "--graph",
         )
     with open(graph, encoding="utf-8-sig", newline="") as file:
         edges = [

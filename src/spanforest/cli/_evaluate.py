@@ -14,6 +14,7 @@ from spanforest.cli._output import echo, percent, print_json, print_table
 if TYPE_CHECKING:
     from spanforest.cli._model import TrainedModel
     from spanforest.datasets import Dataset
+    from spanforest.diagnostics import Positives
 
 EXAMPLE = "spanforest evaluate songs.spanforest test_songs.csv --per-label"
 
@@ -40,8 +41,9 @@ def evaluate(
     of examples with all labels right, and F1 over all labels. Three more measure the
     order of the labels by their scores: average precision, the share of pairs in the
     wrong order (ranking loss), and how many labels must be read to see all that are on
-    (coverage). F1 and the order need labels with two values; the higher one is
-    positive.
+    (coverage). F1 is over the labels with two values in training, as on the page of
+    'spanforest report'; the higher value is positive, and a value that training lacks
+    is not. The order needs two values of every label.
 
     Labels and features are matched by name, in any order. If the labels have no names,
     in MODEL or in DATA, they are matched by position; their numbers must agree.
@@ -58,14 +60,15 @@ def evaluate(
     if json:
         print_json(facts)
         return
-    rows = [
-        (name.replace("_", " ").replace("f1", "F1"), percent(facts[name]))
-        for name in ("microlabel_accuracy", "multilabel_accuracy", "microlabel_f1")
-    ]
-    rows += [
-        (name.replace("_", " "), percent(facts[name]))
-        for name in ("average_precision", "ranking_loss")
-    ]
+    measures = (
+        *("microlabel_accuracy", "multilabel_accuracy", "microlabel_f1"),
+        *("average_precision", "ranking_loss"),
+    )
+    titles = {name: name.replace("_", " ").replace("f1", "F1") for name in measures}
+    if facts["n_labels_of_f1"] < facts["n_labels"]:
+        some = count(facts["n_labels_of_f1"], "label")
+        titles["microlabel_f1"] += f" ({some} with two values)"
+    rows = [(title, percent(facts[name])) for name, title in titles.items()]
     covered = facts["coverage"]
     rows.append(("coverage", "-" if covered is None else f"{covered:.2f} labels"))
     n_samples, n_labels = facts["n_samples"], facts["n_labels"]
@@ -78,20 +81,13 @@ def evaluate(
 def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
     """Return the measures of all labels together and of every label.
 
-    Only accuracies are known of labels with more than two values.
+    Only accuracies are known of labels with more than two values in training.
     """
     from spanforest import metrics
-    from spanforest.diagnostics import Positives
 
     truth, predicted = dataset.Y, trained.predict(dataset)
-    values = [set(known.tolist()) for known in trained.classes]
-    is_binary = [
-        len(known | set(column.tolist())) <= 2
-        for known, column in zip(values, truth.T, strict=True)
-    ]
-    positive = Positives.of(
-        truth[:, is_binary], predicted[:, is_binary], [*compress(values, is_binary)]
-    )
+    is_binary = [len(known) <= 2 for known in trained.classes]
+    positive = _positives(trained, truth, predicted)
     right = (truth == predicted).mean(axis=0).tolist()
     unknown = dict.fromkeys(("n_true", "n_predicted"))
     shares = dict.fromkeys(("precision", "recall", "f1"))
@@ -111,10 +107,36 @@ def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
         "n_labels": dataset.n_labels,
         "microlabel_accuracy": metrics.microlabel_accuracy(truth, predicted),
         "multilabel_accuracy": metrics.multilabel_accuracy(truth, predicted),
-        "microlabel_f1": metrics.microlabel_f1(*positive) if all(is_binary) else None,
+        "microlabel_f1": metrics.microlabel_f1(*positive) if any(is_binary) else None,
+        "n_labels_of_f1": sum(is_binary),
         **_ranking(trained, dataset, positive.truth if all(is_binary) else None),
         "labels": single,
     }
+
+
+def _positives(trained: "TrainedModel", truth: Any, predicted: Any) -> "Positives":
+    """Return whether the labels with two values in training are on.
+
+    Of two values the higher one is on, and 1 is on if it is alone. A label that was
+    never on in training is on where it has a value that training lacks.
+    """
+    import numpy as np
+
+    from spanforest.diagnostics import Positives
+
+    columns = []
+    for j, (known, is_on) in enumerate(
+        zip(trained.classes, trained.classifier._coding.is_on, strict=True)
+    ):
+        if len(known) <= 2:
+            on = known[is_on].tolist()
+            true = [
+                value in on if on else value not in known.tolist()
+                for value in truth[:, j].tolist()
+            ]
+            columns.append((true, [value in on for value in predicted[:, j].tolist()]))
+    both = np.array(columns, dtype=bool).reshape(-1, 2, len(truth))
+    return Positives(both[:, 0].T, both[:, 1].T)
 
 
 def _ranking(

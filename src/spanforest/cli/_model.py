@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from spanforest._classifier import GraphClassifier
-from spanforest._wording import listed, numbered_labels
+from spanforest._wording import did_you_mean, listed, numbered_labels, quoted
 from spanforest.cli._options import Aggregation, bad_option
 from spanforest.diagnostics import final_step
 from spanforest.ensemble import RandomGraphEnsembleClassifier
@@ -44,7 +44,7 @@ class TrainedModel:
                 f"{type(model.classifier).__name__}. Use it from Python."
             )
         if not model.classifier.__sklearn_is_fitted__():
-            raise ValueError(f"{path} holds a model that was not fitted. Call fit.")
+            raise ValueError(f"{path} holds a model that was not fitted.")
         if aggregation is not None:
             if not isinstance(model.classifier, RandomGraphEnsembleClassifier):
                 raise bad_option(
@@ -199,13 +199,13 @@ class TrainedModel:
                 X = self._recode_feature(X, j, present[name], source)
             elif name in self.categories and not is_nominal and _has_numbers(X, j):
                 raise ValueError(
-                    f"{source}: the feature {name!r} was text in training, such as "
-                    f"{self.categories[name][0]!r}; found numbers."
+                    f"{source}: the feature {quoted(name)} was text in training, such "
+                    f"as {quoted(self.categories[name][0])}; found numbers."
                 )
             elif name in present and is_nominal and j not in self._nominal:
                 raise ValueError(
-                    f"{source}: the feature {name!r} was numbers in training; found "
-                    f"text, such as {present[name][0]!r}."
+                    f"{source}: the feature {quoted(name)} was numbers in training; "
+                    f"found text, such as {quoted(present[name][0])}."
                 )
         return X
 
@@ -219,13 +219,13 @@ class TrainedModel:
         new = [text for text in texts if text not in known]
         if new and j not in self._nominal:
             raise ValueError(
-                f"{source}: the feature {name!r} was one of {listed(known)} in "
-                f"training; found {new[0]!r}."
+                f"{source}: the feature {quoted(name)} was one of {listed(known)} in "
+                f"training; found {quoted(new[0])}."
             )
         if new:
             warnings.warn(
-                f"{source}: {name!r} has values that did not occur in training, and "
-                f"counts as none of the known ones there: {listed(new)}.",
+                f"{source}: {quoted(name)} has values that did not occur in training, "
+                f"and counts as none of the known ones there: {listed(new)}.",
                 stacklevel=2,
             )
         X = X.tolil() if sparse.issparse(X) else X.copy()
@@ -250,8 +250,9 @@ class TrainedModel:
         if missing and _kind(known) == _kind(present) != "none":
             raise ValueError(
                 f"{source}: its labels are not those of the model; missing: "
-                f"{listed(missing)}; not in the model: {listed(extra) or 'none'}. "
-                "Rename them, or name the right columns with --labels."
+                f"{listed(missing)}; not in the model: {listed(extra) or 'none'}."
+                f"{did_you_mean(missing, extra)} Rename them, or name the right "
+                "columns with --labels."
             )
         if missing and Y.shape[1] != len(known):
             raise ValueError(
@@ -299,7 +300,7 @@ class TrainedModel:
         if any(wide):
             name = self.label_names[wide.index(True)]
             raise ValueError(
-                f"scores are for labels with two values; the label {name!r} has "
+                f"scores are for labels with two values; the label {quoted(name)} has "
                 f"{len(self.classes[wide.index(True)])}. Leave out --scores."
             )
         scores = self.estimator.decision_function(self.inputs(dataset))
@@ -334,6 +335,7 @@ def _places(wanted: Sequence[str], present: Sequence[str], source: str) -> list[
     if missing:
         raise ValueError(
             f"{source}: features that the model needs are not there: {listed(missing)}."
+            f"{did_you_mean(missing, set(present) - set(wanted))}"
         )
     return [place[name] for name in wanted]
 
@@ -369,8 +371,8 @@ def _with_values(
         example = next((value for value in column if isinstance(value, str)), None)
         if not text and example is not None:
             raise ValueError(
-                f"{source}: the values of the label {name!r} were numbers in training; "
-                f"found {example!r}."
+                f"{source}: the values of the label {quoted(name)} were numbers in "
+                f"training; found {quoted(example)}."
             )
         columns.append([_text(value) for value in column] if text else column.tolist())
     return np.array(list(zip(*columns, strict=True)), dtype=object)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from spanforest._wording import quoted
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
@@ -79,7 +81,7 @@ def _size(text: str) -> int:
     except ValueError:
         n_bytes = 0
     if n_bytes < 1:
-        raise typer.BadParameter(f"it must be a size such as 8GB; got {text!r}.")
+        raise typer.BadParameter(f"it must be a size such as 8GB; got {quoted(text)}.")
     return n_bytes
 
 
@@ -87,7 +89,7 @@ def _one_character(text: str | None) -> str | None:
     mark = {"tab": "\t", "\\t": "\t"}.get(text, text) if text else text
     if mark is not None and len(mark) != 1:
         raise typer.BadParameter(
-            f"it must be one character, such as ';', or tab; got {text!r}."
+            f"it must be one character, such as ';', or tab; got {quoted(text)}."
         )
     return mark
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest._whole_files import check_target, is_stream, whole_file
-from spanforest._wording import count
+from spanforest._wording import count, quoted
 from spanforest.cli import _options as options
 from spanforest.cli._data import Request, read_for_model
 from spanforest.cli._output import echo, if_stopped, say
@@ -138,7 +138,8 @@ def _frame(arrays: dict[str, Any], trained: "TrainedModel") -> Any:
     taken = [name for name in titles if name in names]
     if taken:
         raise ValueError(
-            f"--scores would need a second column called {taken[0]!r}, which is a "
-            "label of the model. Leave --scores out, or train with another name for it."
+            f"--scores would need a second column called {quoted(taken[0])}, which is "
+            "a label of the model. Leave --scores out, or train with another name "
+            "for it."
         )
     return frame.join(pandas.DataFrame(arrays["scores"], columns=titles))

@@ -26,11 +26,25 @@ def preprocessing(
     nominal = dataset.nominal_features
     is_left = takes_categories and fill_with is None
     if nominal is not None and nominal.any() and not is_left:
+        _warn_of_identifiers(dataset)
         steps.append(("nominal", _one_hot(nominal)))
     if fill_with is not None:
         imputer = SimpleImputer(strategy=fill_with, keep_empty_features=True)
         steps.append(("missing", imputer))
     return steps
+
+
+def _warn_of_identifiers(dataset: "Dataset") -> None:
+    """Warn as the classifier does, which does not see the categories here."""
+    from spanforest._category_columns import CategoryColumns
+
+    names = dataset.feature_names
+    known = {
+        j: list(dataset.categories[name])
+        for j, name in enumerate(names)
+        if name in dataset.categories
+    }
+    CategoryColumns(known).warn_of_identifiers(dataset.n_samples, names, stacklevel=3)
 
 
 def _one_hot(nominal: Any) -> Any:

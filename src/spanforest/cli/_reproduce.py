@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanforest._whole_files import whole_file
+from spanforest._wording import quoted
 from spanforest.cli._options import DataHomeOption
 from spanforest.cli._output import echo, if_stopped, say
 
@@ -151,7 +152,9 @@ def _names(text: str | None) -> tuple[str, ...] | None:
         return None
     names = [name.strip().lower().replace("-", "_") for name in text.split(",")]
     if not any(names):
-        raise typer.BadParameter(f"expected names, separated by commas; got {text!r}.")
+        raise typer.BadParameter(
+            f"expected names, separated by commas; got {quoted(text)}."
+        )
     return tuple(dict.fromkeys(name for name in names if name))
 
 

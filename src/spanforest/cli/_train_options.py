@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from spanforest._wording import quoted
 from spanforest.cli._options import Aggregation, positive
 
 # The names of graphs, kernels and losses are copies: importing the modules that define
@@ -97,7 +98,7 @@ def _known_kernels(text: str | None) -> str | None:
     if unknown:
         known = ", ".join(repr(str(name)) for name in KernelName)
         raise typer.BadParameter(
-            f"{unknown[0]!r} is not one of {known}. Separate several kernels by "
+            f"{quoted(unknown[0])} is not one of {known}. Separate several kernels by "
             "commas, or add them up with +."
         )
     return text
@@ -106,7 +107,7 @@ def _known_kernels(text: str | None) -> str | None:
 def _known_measure(name: str | None) -> str | None:
     if name is None or name in MEASURES:
         return name
-    raise typer.BadParameter(f"{name!r} is not one of {', '.join(MEASURES)}.")
+    raise typer.BadParameter(f"{quoted(name)} is not one of {', '.join(MEASURES)}.")
 
 
 def _not_zero(jobs: int | None) -> int | None:

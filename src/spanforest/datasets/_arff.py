@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._wording import quoted, to_drop
 from spanforest.datasets._arff_format import Attribute, Relation, read_arff
 from spanforest.datasets._arff_labels import choose_labels
 from spanforest.datasets._columns import Columns, whole_labels
@@ -116,8 +117,9 @@ def load_arff(
     for attribute in (relation.attributes[j] for j in (*features, *chosen)):
         if attribute.kind in ("string", "date"):
             raise ValueError(
-                f"{path}: the attribute {attribute.name!r} is a {attribute.kind}, not "
-                f"a number or category. Leave it out: drop=[{attribute.name!r}]."
+                f"{path}: the attribute {quoted(attribute.name)} is a "
+                f"{attribute.kind}, not a number or category. Leave it out: "
+                f"{to_drop([attribute.name])}."
             )
     n_values = [len(relation.attributes[j].values) for j in features]
     texts = {names[j]: relation.attributes[j].values for j in features}
@@ -194,7 +196,9 @@ def _label_matrix(
     def place(i: int, j: int) -> str:
         name = relation.attributes[columns[j]].name
         line = line_of_example(Path(path), i, header_end="@data")
-        return f"the label {name!r} in {f'line {line}' if line else f'row {i + 1}'}"
+        return (
+            f"the label {quoted(name)} in {f'line {line}' if line else f'row {i + 1}'}"
+        )
 
     memory.check(8 * relation.data.shape[0] * len(columns))
     Y = _numbers(relation, columns, memory)

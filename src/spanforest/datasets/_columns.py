@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest._wording import listed, quoted
+from spanforest._wording import did_you_mean, listed, quoted
 
 _LARGEST = 2**53  # floats represent every whole number up to this one
 
@@ -34,8 +34,8 @@ class Columns(NamedTuple):
         if missing:
             raise MissingColumnsError(
                 f"{self.path}: {option} must be names of {self.noun}; "
-                f"{listed(missing)} not found. The {self.noun} are "
-                f"{listed(self.names)}.",
+                f"{listed(missing)} not found.{did_you_mean(missing, self.names)} The "
+                f"{self.noun} are {listed(self.names)}.",
                 missing,
             )
         if len(set(wanted)) < len(wanted):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import fetch_openml
 
-from spanforest._wording import numbered_labels
+from spanforest._wording import did_you_mean, numbered_labels, quoted
 from spanforest.datasets._arff import load_arff
 from spanforest.datasets._circle import make_circle
 from spanforest.datasets._dataset import Dataset
@@ -175,8 +175,8 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     key = name.lower().replace("-", "_")
     if key not in _KNOWN:
         raise ValueError(
-            f"name must be one of {', '.join(_KNOWN)}; got {name!r}. Read other data "
-            "with load_arff or load_npz."
+            f"name must be one of {', '.join(_KNOWN)}; got {quoted(name)}."
+            f"{did_you_mean([key], _KNOWN)} Read other data with load_arff or load_npz."
         )
     known = _KNOWN[key]
     dataset, source = _load(key, known, _folder(data_home))

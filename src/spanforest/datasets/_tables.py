@@ -9,16 +9,15 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest._dates import is_date, is_date_text, is_date_type
-from spanforest._wording import listed, quoted
+from spanforest._dates import is_date, is_date_type
+from spanforest._text_columns import are_dates, name_rows
+from spanforest._wording import listed, quoted, to_drop
 from spanforest.datasets._columns import Columns, whole_labels
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._text_files import stem
 from spanforest.datasets._words import numbers_of_words
 
-_FEW_ROWS = 2  # so few rows do not tell an identifier from a category
 _SOME_ROWS = 10  # so many numbers in a row are no accident
-_MANY_ROWS = 50  # in so many rows a category occurs more than twice on average
 
 
 class Choice(NamedTuple):
@@ -120,8 +119,7 @@ def _read_words(
         raise ValueError(
             f"{table.path}: features must be numbers; {table.cell(name, row)} is "
             f"{quoted(column.iloc[row])}. Turn such values into numbers, leave them "
-            "empty if they are missing, or leave the column out: "
-            f"drop=[{quoted(name)}]."
+            f"empty if they are missing, or leave the column out: {to_drop([name])}."
         )
     words = values.astype(object).map(str).to_numpy(str)
     texts, places = np.unique(words, return_inverse=True)
@@ -143,14 +141,14 @@ def _refuse_dates(table: TableFile, name: str, value: Any) -> NoReturn:
         f"{table.path}: {quoted(name)} holds dates, times or durations, such as "
         f"{quoted(str(value))}. Turn them into the numbers that matter, such as the "
         "month, the hour, days since a date or seconds, or leave the column out: "
-        f"drop=[{quoted(name)}]."
+        f"{to_drop([name])}."
     )
 
 
 def _point_out_dates(table: TableFile, categories: dict[str, tuple[str, ...]]) -> None:
     """Refuse columns of text that are all dates: new dates would be unknown."""
     for name, texts in categories.items():
-        if all(map(is_date_text, texts)):
+        if are_dates(texts):
             _refuse_dates(table, name, texts[0])
 
 
@@ -172,17 +170,15 @@ def _point_out_identifiers(
     names = [
         name
         for name, texts in categories.items()
-        if (len(texts) == n_known[name] > _FEW_ROWS)
-        or (2 * len(texts) > n_known[name] >= _MANY_ROWS)
+        if name_rows(len(texts), n_known[name])
     ]
     if not names:
         return
     first = categories[names[0]]
-    shown = ", ".join(map(quoted, names[:20]))
     raise ValueError(
         f"{table.path}: {quoted(names[0])} has {len(first)} different texts in "
         f"{n_known[names[0]]} rows, such as {quoted(first[0])}: it names the rows, or "
-        f"is free text, and is no category. Leave it out: drop=[{shown}]."
+        f"is free text, and is no category. Leave it out: {to_drop(names)}."
     )
 
 
@@ -193,15 +189,17 @@ def _point_out_row_numbers(
     if len(X) < _SOME_ROWS:
         return
     steps = np.arange(len(X))
+    with np.errstate(invalid="ignore"):  # infinite values are refused later
+        first_steps = X[1] - X[0]
     numbering = [
         names[j]
-        for j in np.flatnonzero(X[1] - X[0] == 1).tolist()
+        for j in np.flatnonzero(first_steps == 1).tolist()
         if X[0, j] % 1 == 0 and np.array_equal(X[:, j] - X[0, j], steps)
     ]
     if numbering:
         warnings.warn(
             f"{table.path}: {listed(numbering)} counts the rows. If it is an "
-            f"identifier, leave it out: drop={numbering[:5]!r}.",
+            f"identifier, leave it out: {to_drop(numbering)}.",
             stacklevel=4,
         )
 

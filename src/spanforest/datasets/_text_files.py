@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from spanforest._wording import quoted
 from spanforest.datasets._memory import MemoryLimit, TooLargeError
 
 _OPENERS: dict[str, Callable[..., Any]] = {
@@ -47,7 +48,7 @@ def check_encoding(encoding: str) -> None:
     except LookupError:
         raise ValueError(
             f"encoding must be one that Python knows, such as utf-8 or latin-1; got "
-            f"{encoding!r}."
+            f"{quoted(encoding)}."
         ) from None
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest._labels import LabelCoding
+from spanforest._wording import count, did_you_mean, listed, quoted
 from spanforest.branch_and_bound import decode_exactly
 from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import FactorGraph
@@ -143,8 +144,11 @@ class Explanation:
         for explanation in self.labels:
             if explanation.label == label:
                 return explanation
-        known = ", ".join(explanation.label for explanation in self.labels)
-        raise KeyError(f"no label is called {label!r}; the labels are {known}.")
+        known = [explanation.label for explanation in self.labels]
+        raise KeyError(
+            f"no label is called {quoted(label)}; the labels are {listed(known)}."
+            f"{did_you_mean([label], known)}"
+        )
 
     def describe(
         self, n_labels: int = 10, n_edges: int = 3, n_features: int = 3
@@ -169,7 +173,8 @@ class Explanation:
         blocks = [one.describe(n_edges, n_features) for one in closest[:n_labels]]
         n_hidden = len(closest) - len(blocks)
         if n_hidden > 0:
-            blocks.append(f"{n_hidden} more labels, decided by larger margins")
+            margins = "a larger margin" if n_hidden == 1 else "larger margins"
+            blocks.append(f"{count(n_hidden, 'more label')}, decided by {margins}")
         return "\n".join(blocks)
 
 
@@ -226,6 +231,7 @@ def explain(
     left = 0, not 1, by 0.999
          +0.999  any = 1
     """
+    _check_single(model, x)
     fitted, X = FittedModel.of(model, _one_row(x))
     (rows,) = fitted.row_chunks(X)
     if rows.shape[0] != 1:
@@ -250,6 +256,15 @@ def explain(
             for label, own in zip(labels, contributions.T, strict=True)
         )
     return Explanation(labels, float(best.score[0]), bool(best.proven[0]))
+
+
+def _check_single(model: Any, x: Any) -> None:
+    """Refuse several texts for a model that takes texts, which has no features."""
+    takes_texts = not hasattr(model, "n_features_in_")
+    if takes_texts and np.ndim(x) == 1 and len(x) > 1 and isinstance(x[0], str):
+        raise ValueError(
+            f"explain takes a single example; got {len(x)} texts. Pass one text."
+        )
 
 
 def _one_row(x: Any) -> Any:

@@ -121,6 +121,17 @@ def feature_importance(
 
 
 def _check_features(model: Any, X: Any) -> None:
+    if np.ndim(X) == 1:
+        advice = (
+            "Pass the last step and the features that it gets: "
+            "feature_importance(model[-1], model[:-1].transform(X).toarray(), Y)"
+            if hasattr(model, "steps")
+            else "Pass a table with a row per example"
+        )
+        raise ValueError(
+            f"feature_importance shuffles columns of X, and X has none: it is a list "
+            f"of {len(X)} values. {advice}."
+        )
     if sparse.issparse(X):
         raise ValueError(
             "feature_importance shuffles columns of a dense X; got a sparse matrix. "

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._classifier import GraphClassifier
 from spanforest._labels import LabelCoding, read_labels
-from spanforest._wording import numbered_labels
+from spanforest._wording import numbered_labels, quoted
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
@@ -117,8 +117,8 @@ class FittedModel:
             unknown = [value for value in values.tolist() if value not in code]
             if unknown:
                 raise ValueError(
-                    f"label {j} takes the value {unknown[0]!r}, which did not occur in "
-                    "training and has no score. Leave these examples out."
+                    f"label {j} takes the value {quoted(unknown[0])}, which did not "
+                    "occur in training and has no score. Leave these examples out."
                 )
             translation = np.array([*(code[value] for value in values.tolist()), -1])
             codes[:, j] = translation[codes[:, j]]

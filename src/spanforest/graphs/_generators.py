@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spanforest._wording import quoted
 from spanforest.graphs._label_graph import LabelGraph
 from spanforest.graphs._reading import as_label_graph
 
@@ -274,7 +275,8 @@ def draw_graph(
         if graph not in GENERATORS:
             known = ", ".join(map(repr, [*GENERATORS, *FROM_LABELS]))
             raise ValueError(
-                f"graph must be one of {known}, a callable, or a graph; got {graph!r}."
+                f"graph must be one of {known}, a callable, or a graph; got "
+                f"{quoted(graph)}."
             )
         return GENERATORS[graph](n_labels, rng)
     if callable(graph):

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from spanforest._wording import quoted
+
 
 class LabelGraph:
     """An undirected graph whose nodes are the labels 0, ..., n_labels - 1.
@@ -112,7 +114,7 @@ class LabelGraph:
 def _canonical_edges(edges: ArrayLike, n_labels: int) -> NDArray[np.intp]:
     if not isinstance(n_labels, Integral) or n_labels < 1:
         raise ValueError(
-            f"n_labels must be a whole number of at least 1; got {n_labels!r}."
+            f"n_labels must be a whole number of at least 1; got {quoted(n_labels)}."
         )
     try:
         pairs = np.asarray(edges)

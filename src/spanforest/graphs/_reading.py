@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spanforest._wording import did_you_mean, listed, quoted
 from spanforest.graphs._label_graph import LabelGraph
 
 
@@ -71,7 +72,7 @@ def _networkx_edges(
     if unknown:
         raise ValueError(
             f"the nodes of the graph must be 0 to {n_labels - 1} or the label names; "
-            f"found {unknown[0]!r}."
+            f"found {quoted(unknown[0])}.{did_you_mean(unknown, named)}"
         )
     edges = [(number[u], number[v]) for u, v in graph.edges()]
     if graph.is_directed():  # arrows in both directions are one edge
@@ -95,10 +96,30 @@ def _numbered(graph: Any, label_names: Sequence[Any] | None) -> Any:
     unknown = [end for pair in graph for end in pair if end not in number]
     if unknown:
         raise ValueError(
-            f"edges must join labels of Y; {unknown[0]!r} is none of "
-            f"{', '.join(map(str, label_names))}."
+            f"edges must join labels of Y; {quoted(unknown[0])} is none of "
+            f"{listed(list(label_names))}.{did_you_mean(unknown, label_names)}"
         )
+    _check_named_pairs(graph)
     return [tuple(number[end] for end in pair) for pair in graph]
+
+
+def _check_named_pairs(pairs: Any) -> None:
+    """Refuse self-loops and repeated edges by the names of their labels."""
+    seen = set()
+    for pair in pairs:
+        ends = frozenset(pair)
+        if len(pair) == 2 and len(ends) == 1:
+            raise ValueError(
+                "an edge must join two different labels; found an edge from "
+                f"{quoted(pair[0])} to itself. Remove it."
+            )
+        if len(pair) == 2 and ends in seen:
+            raise ValueError(
+                "each edge must be given once, in either direction; the one between "
+                f"{quoted(pair[0])} and {quoted(pair[1])} was given more than once. "
+                "Remove the duplicates."
+            )
+        seen.add(ends)
 
 
 def _from_array(graph: Any, n_labels: int) -> LabelGraph:
@@ -116,7 +137,7 @@ def _from_array(graph: Any, n_labels: int) -> LabelGraph:
                 "graph must be a name, a callable, a LabelGraph, a networkx graph, an "
                 "adjacency matrix or a list of pairs of label numbers (names, if Y is "
                 "a DataFrame); got "
-                f"{type(graph).__name__}: {graph!r:.80}."
+                f"{type(graph).__name__}: {quoted(graph)}."
             )
     # For two labels a 2 x 2 array is a matrix: two labels have one edge, not two.
     square = array.ndim == 2 and array.shape[0] == array.shape[1] and len(array) > 0

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from spanforest import _compiled
 from spanforest._parameters import check_count, check_option
+from spanforest._wording import quoted
 
 KINDS = ("extra", "random")
 
@@ -111,12 +112,12 @@ class ForestKernel(BaseEstimator):
             raise ValueError(
                 "max_features of a ForestKernel must be 'sqrt', 'log2', a whole number "
                 "of at least 1, a share greater than 0 and at most 1, or None; got "
-                f"{self.max_features!r}."
+                f"{quoted(self.max_features)}."
             )
         if isinstance(self.categories, str):
             raise ValueError(
                 "categories of a ForestKernel must be a list of columns, such as "
-                f"[{self.categories!r}]; got the text {self.categories!r}."
+                f"[{quoted(self.categories)}]; got the text {quoted(self.categories)}."
             )
 
     def grow(

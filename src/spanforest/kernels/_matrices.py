@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spanforest import _compiled
+from spanforest._wording import quoted
 from spanforest.kernels._arrays import (
     FloatArray,
     as_float,
@@ -222,7 +223,7 @@ def _inverse_roots(diagonal: ArrayLike, name: str) -> FloatArray:
     if values.ndim != 1 or not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError(
             f"{name} must be one-dimensional with finite values >= 0, each the kernel "
-            f"value of an example with itself; got {diagonal!r}."
+            f"value of an example with itself; got {quoted(diagonal)}."
         )
     roots = np.sqrt(values)
     return np.divide(1, roots, out=np.zeros_like(roots), where=roots > 0)

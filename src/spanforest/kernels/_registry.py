@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import (
     polynomial_kernel,
 )
 
+from spanforest._wording import quoted
 from spanforest.kernels._arrays import (
     FloatArray,
     as_float,
@@ -106,9 +107,10 @@ class KernelSpec:
             return
         if isinstance(self.name, list | tuple):
             raise ValueError(
-                f"a single model has a single kernel; got the list {self.name!r}. Pass "
-                "the list to RandomGraphEnsembleClassifier, whose members then differ "
-                "in kernel, or pass a spanforest.kernels.SumKernel."
+                f"a single model has a single kernel; got the list "
+                f"{quoted(self.name)}. Pass the list to RandomGraphEnsembleClassifier, "
+                "whose members then differ in kernel, or pass a "
+                "spanforest.kernels.SumKernel."
             )
         if isinstance(self.name, SumKernel):
             self.name.check()
@@ -119,15 +121,16 @@ class KernelSpec:
             self.name.check()
         elif not isinstance(self.name, str) or self.name not in names:
             raise ValueError(
-                f"Unknown kernel {self.name!r}. Pass one of "
+                f"Unknown kernel {quoted(self.name)}. Pass one of "
                 f"{', '.join(map(repr, names))}, a ForestKernel, a SumKernel or a "
                 "callable."
             )
         if self.kernel_params:
             raise ValueError(
                 f"kernel_params are arguments of a callable kernel, but the kernel is "
-                f"{self.name!r}, which takes none; got {dict(self.kernel_params)!r}. "
-                "Set gamma, degree and coef0 as parameters of their own."
+                f"{quoted(self.name)}, which takes none; got "
+                f"{quoted(dict(self.kernel_params))}. Set gamma, degree and coef0 "
+                "as parameters of their own."
             )
         for check in self._named.checks if self._named else ():
             check(self)
@@ -213,7 +216,7 @@ class KernelSpec:
         0.05
         """
         if self._scale is None:
-            raise ValueError(f"the kernel {self.name!r} has no gamma.")
+            raise ValueError(f"the kernel {quoted(self.name)} has no gamma.")
         return self._scale.unit(X, sample_weight)
 
     def matrix(self, X: Any, Y: Any = None) -> FloatArray:
@@ -245,7 +248,7 @@ class KernelSpec:
             K = self._by_name.matrix(self, X, Y)
         if not np.isfinite(largest_entry(K)):
             raise ValueError(
-                f"The kernel {self.name!r} must have finite values; "
+                f"The kernel {quoted(self.name)} must have finite values; "
                 f"{first_not_finite(K)}. Scale the features, for example with "
                 f"sklearn.preprocessing.StandardScaler{self._other_remedies}."
             )
@@ -385,17 +388,19 @@ def _check_gamma(spec: KernelSpec) -> None:
     if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(
             'gamma must be a positive number, or None or "scale" for one that is '
-            f"derived from the training examples; got {gamma!r}."
+            f"derived from the training examples; got {quoted(gamma)}."
         )
 
 
 def _check_polynomial(spec: KernelSpec) -> None:
     if not (isinstance(spec.degree, Integral) and spec.degree >= 1):
-        raise ValueError(f"degree must be a positive integer; got {spec.degree!r}.")
+        raise ValueError(
+            f"degree must be a positive integer; got {quoted(spec.degree)}."
+        )
     if not (isinstance(spec.coef0, Real) and 0 <= spec.coef0 < np.inf):
         raise ValueError(
             "coef0 must be a number >= 0, or the polynomial kernel is not a kernel "
-            f"(positive semidefinite); got {spec.coef0!r}."
+            f"(positive semidefinite); got {quoted(spec.coef0)}."
         )
 
 

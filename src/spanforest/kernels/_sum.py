@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from spanforest._parameters import check_number
+from spanforest._wording import quoted
 
 
 class SumKernel(BaseEstimator):
@@ -89,7 +90,7 @@ class SumKernel(BaseEstimator):
         if any(isinstance(kernel, SumKernel) for kernel in self.kernels):
             raise ValueError(
                 "a SumKernel cannot be part of a SumKernel. Write all kernels into one "
-                f"list; got {self.kernels!r}."
+                f"list; got {quoted(self.kernels)}."
             )
         if self.weights is None:
             return
@@ -97,7 +98,7 @@ class SumKernel(BaseEstimator):
         if not is_list or len(self.weights) != len(self.kernels):
             raise ValueError(
                 "weights of a SumKernel must be a list with one number per kernel, "
-                f"here {len(self.kernels)}; got {self.weights!r}."
+                f"here {len(self.kernels)}; got {quoted(self.weights)}."
             )
         for weight in self.weights:
             check_number("each of the weights of a SumKernel", weight)
@@ -127,24 +128,25 @@ def check_kernels(kernels: Any, name: str) -> None:
     if not is_kernel_list(kernels) or not kernels:
         raise ValueError(
             f"{name} must be a list of one or more kernels, such as "
-            f"['rbf', 'forest']; got {kernels!r}."
+            f"['rbf', 'forest']; got {quoted(kernels)}."
         )
     for kernel in kernels:
         if is_kernel_list(kernel):
             raise ValueError(
-                f"{name} must be a flat list of kernels; it holds the list {kernel!r}. "
-                "Pass its kernels one by one, or their sum as a "
+                f"{name} must be a flat list of kernels; it holds the list "
+                f"{quoted(kernel)}. Pass its kernels one by one, or their sum as a "
                 "spanforest.kernels.SumKernel."
             )
         if isinstance(kernel, str) and kernel == "auto":
             raise ValueError(
                 f'"auto" cannot be one of several kernels. Name the kernels; {name}: '
-                f"{kernels!r}."
+                f"{quoted(kernels)}."
             )
         if isinstance(kernel, str) and kernel == "precomputed":
             raise ValueError(
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
-                f'matrix or features. Pass "precomputed" alone; {name}: {kernels!r}.'
+                f'matrix or features. Pass "precomputed" alone; {name}: '
+                f"{quoted(kernels)}."
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from spanforest import __version__
 from spanforest._html import Templates
 from spanforest._parameters import check_count
-from spanforest._wording import count, kernel_in_words
+from spanforest._wording import count, kernel_in_words, visible
 from spanforest.diagnostics import graph_of, relative_gaps
 from spanforest.diagnostics._models import FittedModel
 from spanforest.model_page._confusions import (
@@ -23,7 +24,9 @@ from spanforest.model_page._examples import examples, mistakes_text, select
 from spanforest.model_page._graph import graph_section
 from spanforest.model_page._outcomes import UNSEEN, Outcomes, Question, shown
 from spanforest.model_page._scores import Probabilities, headline, label_rows
+from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
+_LONGEST_KERNEL = 400  # letters; a model may have many kernels
 N_CONFUSED = 12  # pairs of label sets, and of labels, that are shown
 
 
@@ -108,7 +111,7 @@ def make_model_page(
         predicted=predicted_sets(outcomes, N_CONFUSED),
         selection=selection,
         examples=examples(classifier, X, outcomes, selection.rows, k),
-        facts=_facts(classifier, outcomes),
+        facts=_facts(model, classifier, outcomes),
     )
 
 
@@ -150,16 +153,21 @@ def _notices(outcomes: Outcomes) -> list[str]:
     return notices
 
 
-def _facts(classifier: Any, outcomes: Outcomes) -> dict[str, str]:
+def _facts(model: Any, classifier: Any, outcomes: Outcomes) -> dict[str, str]:
     """Return facts about the model, by name."""
+    last = model
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
+    is_tuned = isinstance(last, RandomGraphEnsembleClassifierCV)
+    kernel = visible(kernel_in_words(classifier.kernel_))
     is_ensemble = hasattr(classifier, "estimators_")
     n_edges = count(graph_of(classifier).n_edges, "edge")
     n_graphs = len(classifier.estimators_) if is_ensemble else 1
     gaps = relative_gaps(classifier)
     facts = {
-        "Model": type(classifier).__name__,
+        "Model": type(last if is_tuned else classifier).__name__,
         "Graphs": f"{n_graphs}, with {n_edges} together",
-        "Kernel": shown(kernel_in_words(classifier.kernel_)),
+        "Kernel": shorten(kernel, _LONGEST_KERNEL, placeholder=" ..."),
         "C": f"{classifier.C:g}",
         "Labels": str(outcomes.n_labels),
         "Duality gap": f"at most {_percent(float(gaps.max()))} of the dual objective: "

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from spanforest._wording import quoted
 from spanforest.paper._names import display_name, in_order
 from spanforest.paper._published import DATASETS, TABLE_1, DatasetSize
 from spanforest.paper._rows import Row
@@ -153,7 +154,7 @@ def _statistics(folds: Iterable[Row]) -> tuple[DatasetStatistics, ...]:
                 for each in (known, statistics)
             )
             differing = [
-                f"{key} {before[key]!r} and {after[key]!r}"
+                f"{key} {quoted(before[key])} and {quoted(after[key])}"
                 for key in before
                 if before[key] != after[key]
             ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from spanforest._wording import quoted
 from spanforest.datasets import PAPER_DATASETS
 from spanforest.paper._methods import Effort, has_trees, methods_of
 from spanforest.paper._protocols import (
@@ -84,7 +85,7 @@ class Experiment:
         if self.protocol not in PROTOCOLS:
             raise ValueError(
                 f"protocol must be one of {', '.join(PROTOCOLS)}; got "
-                f"{self.protocol!r}."
+                f"{quoted(self.protocol)}."
             )
         for what in ("datasets", "methods"):
             names = getattr(self, what)
@@ -92,7 +93,8 @@ class Experiment:
                 continue
             if isinstance(names, str) or not names or len(set(names)) < len(names):
                 raise ValueError(
-                    f"{what} must be a sequence of different names; got {names!r}."
+                    f"{what} must be a sequence of different names; got "
+                    f"{quoted(names)}."
                 )
         self._check_methods()
         for name, least in (("n_trees", 1), ("n_folds", 2), ("seed", 0)):
@@ -111,7 +113,7 @@ class Experiment:
         if set(unknown) & set(PROTOCOLS[self.protocol].learners):
             advice = ' BOOMER and MLkNN need an extra: pip install "spanforest[peers]".'
         raise ValueError(
-            f"methods of the protocol {self.protocol!r} are {', '.join(known)}; "
+            f"methods of the protocol {quoted(self.protocol)} are {', '.join(known)}; "
             f"got {', '.join(map(repr, unknown))}.{advice}"
         )
 

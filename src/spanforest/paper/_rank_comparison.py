@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from spanforest._wording import quoted
 from spanforest.metrics import MEASURES
 from spanforest.paper._names import display_name
 from spanforest.paper._performance_table import PerformanceTable, performance_table
@@ -162,7 +163,7 @@ def compare_ranks(
     """
     if measure not in MEASURES:
         raise ValueError(
-            f"measure must be one of {', '.join(MEASURES)}; got {measure!r}."
+            f"measure must be one of {', '.join(MEASURES)}; got {quoted(measure)}."
         )
     return _compare(performance_table(rows, protocol), measure)
 

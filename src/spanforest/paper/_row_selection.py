@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from spanforest._wording import count
+from spanforest._wording import count, quoted
 from spanforest.paper._methods import LEARNERS, methods_of
 from spanforest.paper._protocols import PROTOCOLS
 from spanforest.paper._rows import Row, identity, latest
@@ -69,7 +69,7 @@ def select_folds(rows: Iterable[Row], protocol: str) -> tuple[RunSettings, list[
     if not chosen:
         others = sorted({row["protocol"] for row in results})
         raise ValueError(
-            f"rows must have folds of protocol {protocol!r}; found "
+            f"rows must have folds of protocol {quoted(protocol)}; found "
             f"{', '.join(map(repr, others)) or 'none of any protocol'}. Run the "
             "experiment first, or ask for another protocol."
         )

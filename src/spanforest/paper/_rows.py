@@ -163,7 +163,7 @@ class RowFile:
             elif number < len(lines):  # the last line has no line break: it was cut off
                 raise ValueError(
                     f"{self.path}, line {number}: expected a row, which is a JSON "
-                    f"object; got {line[:40].decode(errors='replace')!r}. Remove the "
+                    f"object; got {line.decode(errors='replace')[:40]!r}. Remove the "
                     "line, or choose another folder."
                 )
         return latest(rows)
@@ -171,8 +171,11 @@ class RowFile:
     def _check_types(self, row: Row, number: int) -> None:
         """Raise an error if a field has a value of another type than `run` writes.
 
-        Rows of an unknown kind may hold anything.
+        Rows of an unknown kind may hold anything but lists and objects as identity.
         """
+        for name in _IDENTITY:
+            if isinstance(row.get(name), list | dict):
+                raise self._damaged(number, name, row[name])
         if row.get("kind") not in _KINDS:
             return
         parts = {
@@ -184,11 +187,15 @@ class RowFile:
         for name, value in {**row, **parts}.items():
             expected = str if name.startswith("versions.") else _TYPES.get(name, object)
             if value is not None and not isinstance(value, expected):
-                raise ValueError(
-                    f"{self.path}, line {number}: the field {name!r} of the row is "
-                    f"damaged; got {str(value)[:40]!r}. Remove the line, or choose "
-                    "another folder."
-                )
+                raise self._damaged(number, name, value)
+
+    def _damaged(self, number: int, name: str, value: Any) -> ValueError:
+        """Return the error about a field of a line."""
+        return ValueError(
+            f"{self.path}, line {number}: the field {name[:40]!r} of the row is "
+            f"damaged; got {str(value)[:40]!r}. Remove the line, or choose another "
+            "folder."
+        )
 
     def append(self, rows: Iterable[Row]) -> None:
         """Append rows, after removing a last line that was cut off.

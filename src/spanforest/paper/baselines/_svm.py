@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_scalar
 
+from spanforest._wording import quoted
 from spanforest.paper.baselines._signs import SignClassifier, constant_columns
 
 
@@ -275,7 +276,8 @@ def _kernel_coefficient(X: Any, gamma: str | float) -> float:
         return float(gamma)
     if gamma != "scale":
         raise ValueError(
-            f"gamma must be 'scale' or a number; got {gamma!r}. Pass one of these."
+            f"gamma must be 'scale' or a number; got {quoted(gamma)}. Pass one of "
+            "these."
         )
     n_entries = X.shape[0] * X.shape[1]
     mean = X.sum() / n_entries
