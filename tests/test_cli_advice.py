@@ -158,18 +158,21 @@ def test_advice_of_the_library_is_given_in_options(folder):
         )
 
 
+_CHOSEN = {"kernels=", "offsets=", "threshold=", "thresholds="}
+
+
 def parameters_to_pass():
     """What the library advises to pass, except where no command leads.
 
-    The command that tunes chooses kernels and offsets itself, and a file of edges
-    without any is refused before it is a graph.
+    The command that tunes chooses kernels, offsets and thresholds itself, and a file of
+    edges without any is refused before it is a graph.
     """
     package = Path(_advice.__file__).parents[1]
     for path in package.rglob("*.py"):
         inside = path.relative_to(package)
         if inside.parts[0] not in ("cli", "graphs"):
             advised = re.findall(r"Pass (\w+=)", path.read_text(encoding="utf-8"))
-            yield from {*advised} - {"kernels=", "offsets="}
+            yield from {*advised} - _CHOSEN
 
 
 def test_whatever_the_library_advises_to_pass_is_an_option_in_commands(folder):

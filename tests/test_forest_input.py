@@ -287,6 +287,7 @@ def test_tuning_chooses_between_forests_and_other_kernels():
         Cs=1.0,
         losses="edge",
         offsets=0.0,
+        thresholds=None,
         random_state=0,
     ).fit(NUMBERS, LABELS)
     assert len(tuned.cv_results_["params"]) == 3

@@ -315,7 +315,7 @@ def test_gammas_of_a_new_entry_are_tuned_as_multiples_of_its_unit(laplacian):
     tuned = RandomGraphEnsembleClassifierCV(
         1, kernels="laplacian", gammas=[2, 1], Cs=1.0, losses="edge", random_state=0
     )
-    tuned.set_params(offsets=0.0).fit(X, Y)
+    tuned.set_params(offsets=0.0, thresholds=None).fit(X, Y)
     assert tuned.cv_results_["param_gamma"].tolist() == [0.25, 0.5]
     assert tuned.gamma_ in (0.25, 0.5)
 

@@ -279,7 +279,7 @@ def test_what_was_chosen_among_what_is_saved(search, path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("best_index_", 3),
+        ("best_index_", 10**6),
         ("best_index_", -1),
         ("best_index_", None),
         ("params", []),

@@ -92,9 +92,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         be the same.
     threshold : float or list of float
         With ``probability=True``, `predict` and `score` turn on every label whose
-        probability is larger than this number, or than the number of the label, each
-        label by itself. All other methods stay with label sets. It needs labels with
-        two values. None: the label set of highest score.
+        probability is larger than this number, or than its own, each label by itself.
+        Labels must have two values. None: the label set of highest score.
 
     Attributes
     ----------
