@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: a1728dbb8fcd75c2

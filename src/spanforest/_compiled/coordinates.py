@@ -74,4 +74,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: a1728dbb8fcd75c2

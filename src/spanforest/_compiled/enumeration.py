@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: a1728dbb8fcd75c2

@@ -18,7 +18,6 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import (
     call_pointer,
-    internal,
     merged,
     through_pointer,
 )
@@ -45,7 +44,7 @@ class Mixtures(NamedTuple):
     messages: Messages
     sums: np.ndarray  # (n_labels,) buffer of a search
     meet: np.ndarray  # (1,) infinite: searches stop when a bound is close
-    tries_all: bool  # whether a visit tries every labelling: there are few
+    tries_all: int  # 1 if a visit tries every labelling: there are few
 
     def of(self, chunk):
         """Return the lists of a slice of the examples; their places stay."""
@@ -174,15 +173,16 @@ def _drop_empty(i, n, mixtures):
     mixtures.length[i] = kept - start
 
 
-@internal
-def listed_steps(i, norm, problem, mixtures, search):
-    """Improve one example's marginals on any graph; return the best score before.
+def listed_steps(i, r, norm, work, lists):
+    """Improve the marginals of example i, the r-th of its block, on any graph.
 
-    Also return whether it moved. `norm` is the curvature that steps see. The score is
-    that of the best labelling in the list, or of a better one that a search found. Each
-    step moves mass from the worst labelling that has some to the best one of the list.
-    Scores and the shift of the marginals are updated.
+    `norm` is the curvature that steps see. Each step moves mass from the worst
+    labelling that has some to the best one of the list. Scores and the shift of the
+    marginals are updated. The example's margin violation becomes the best score before:
+    that of the best labelling in the list, or of a better one that a search found.
     """
+    _, block, problem, state = work[0]
+    mixtures, search = lists[0]
     visit, g = problem.visit, problem.graph
     scores = visit.cells[SCORES]
     visit.cells[SHIFT, :] = 0.0
@@ -215,7 +215,7 @@ def listed_steps(i, norm, problem, mixtures, search):
         _move_mass(n_moves, length, norm, visit, g.factor, (labels, score))
         moved = True
     _drop_empty(i, n, mixtures)
-    return first_top, moved
+    state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: a1728dbb8fcd75c2

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: ce0b1d5d6c73900f
+# stamp: a1728dbb8fcd75c2
