@@ -63,4 +63,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

@@ -30,4 +30,4 @@ def _advance(all_values, all_once, all_past, settings):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

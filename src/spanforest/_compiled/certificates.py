@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

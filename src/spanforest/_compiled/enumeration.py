@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

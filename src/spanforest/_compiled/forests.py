@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

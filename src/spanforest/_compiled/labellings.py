@@ -18,6 +18,7 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import (
     call_pointer,
+    keep_small,
     merged,
     through_pointer,
 )
@@ -56,6 +57,7 @@ def try_all(scores, g, max_sweeps, meet, messages, labels, results):
 
     `results` are the scores, and a buffer of shape (n_labels,).
     """
+    keep_small()
     best, sums = results
     for i in range(scores.shape[0]):
         buffers = messages.labels, sums
@@ -181,6 +183,7 @@ def listed_steps(i, r, norm, work, lists):
     marginals are updated. The example's margin violation becomes the best score before:
     that of the best labelling in the list, or of a better one that a search found.
     """
+    keep_small()
     _, block, problem, state = work[0]
     mixtures, search = lists[0]
     visit, g = problem.visit, problem.graph
@@ -218,4 +221,4 @@ def listed_steps(i, r, norm, work, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

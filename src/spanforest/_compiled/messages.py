@@ -292,4 +292,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

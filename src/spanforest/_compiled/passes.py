@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.decorators import call_pointer, compiled, from_python
+from spanforest._compiled.decorators import (
+    call_pointer,
+    compiled,
+    from_python,
+    keep_small,
+)
 from spanforest._compiled.products import (
     add_products,
     room_for_products,
@@ -58,6 +63,7 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
 @compiled
 def _kernel_pass(order, block, kernel, call, multiply):
     """Do the work of `kernel_pass`."""
+    keep_small()
     visit, work, steps, lists = call
     data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
     gram, before, change = block.gram, block.before, block.change
@@ -194,4 +200,4 @@ class LossTerm:
         return float(self._block.gram[0, 0])
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

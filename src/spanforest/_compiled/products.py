@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

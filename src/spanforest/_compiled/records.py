@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788

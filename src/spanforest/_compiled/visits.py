@@ -22,6 +22,7 @@ from spanforest._compiled.decorators import (
     Pointer,
     call_pointer,
     internal,
+    keep_small,
     merged,
     pack,
     through_pointer,
@@ -117,6 +118,7 @@ def augment_with_loss(i, scores, factors, targets, true_cells):
     it were absent. There `true_cells` gets an arbitrary cell. Score and loss of the
     other factors are multiplied by how often they count.
     """
+    keep_small()
     loss, labels, taught = targets.loss, targets.Y[i], targets.taught
     weights = targets.factor_weight
     true_score = 0.0
@@ -451,4 +453,4 @@ def visitor(order, block, problem, state, mixtures):
     return Call(visit, work.address, steps, lists.address), (work, lists)
 
 
-# stamp: a1728dbb8fcd75c2
+# stamp: 3c7a6326d85b2788
