@@ -63,4 +63,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

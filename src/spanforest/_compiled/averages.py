@@ -30,4 +30,4 @@ def _advance(all_values, all_once, all_past, settings):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

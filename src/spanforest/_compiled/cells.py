@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

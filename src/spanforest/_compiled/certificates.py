@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

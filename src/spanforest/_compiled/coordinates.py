@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

@@ -267,4 +267,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     keep_small = do_nothing
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

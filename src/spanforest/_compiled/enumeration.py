@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

@@ -20,10 +20,10 @@ from spanforest._compiled.decorators import (
     call_pointer,
     keep_small,
     merged,
-    through_pointer,
+    pack,
 )
 from spanforest._compiled.enumeration import exhaustive_max
-from spanforest._compiled.messages import Messages, pass_messages
+from spanforest._compiled.messages import Messages, pass_messages, searcher
 from spanforest._compiled.records import GAINING, SCORES, SHIFT
 
 SWEEPS = 4  # of message passing, for each visit
@@ -52,42 +52,39 @@ class Mixtures(NamedTuple):
         return self._replace(start=self.start[chunk], length=self.length[chunk])
 
 
-def try_all(scores, g, max_sweeps, meet, messages, labels, results):
+class Lists(NamedTuple):
+    """The arrays of `Mixtures` that steps read and change."""
+
+    start: np.ndarray
+    length: np.ndarray
+    labels: np.ndarray
+    mass: np.ndarray
+    score: np.ndarray
+
+
+def try_all(request):
     """Find best labellings by trying all: it stands in for `pass_messages`.
 
-    `results` are the scores, and a buffer of shape (n_labels,).
+    The bounds of the request are a buffer of shape (n_labels,).
     """
     keep_small()
-    best, sums = results
+    scores, g, _, _, messages, labels, (best, sums) = request[0]
     for i in range(scores.shape[0]):
         buffers = messages.labels, sums
         best[i] = exhaustive_max(scores[i], g, buffers, messages.tie, labels[i])
 
 
-def searcher(g, visit, mixtures):
-    """Return the search of the visits, which compiled code calls through a pointer."""
-    return through_pointer(
-        try_all if mixtures.tries_all else pass_messages,
-        (
-            visit.cells[:1],
-            g,
-            SWEEPS,
-            mixtures.meet,
-            mixtures.messages,
-            visit.labels[:1],
-            (mixtures.score, mixtures.sums),
-        ),
-    )
+def pack_lists(g, visit, mixtures):
+    """Return the packed record that steps take, and what must stay alive beside it.
 
-
-@merged
-def _search(problem, mixtures, search):
-    """Write a labelling of high score into the row GAINING; return its score."""
-    cells, labels = problem.visit.cells[:1], problem.visit.labels[:1]
-    messages, results = mixtures.messages, (mixtures.score, mixtures.sums)
-    arguments = cells, problem.graph, SWEEPS, mixtures.meet, messages, labels, results
-    call_pointer(search, arguments)
-    return mixtures.score[0]
+    It consists of the lists and of the search for a labelling of high score, which
+    steps call through a pointer: it reads the scores and writes into the row GAINING.
+    """
+    cells, labels, messages = visit.cells[:1], visit.labels[:1], mixtures.messages
+    results = mixtures.score, mixtures.sums
+    request = pack((cells, g, SWEEPS, mixtures.meet, messages, labels, results))
+    search = searcher(try_all if mixtures.tries_all else pass_messages, request)
+    return pack((Lists(*mixtures[:5]), search, request.address)), request
 
 
 @merged
@@ -178,18 +175,20 @@ def _drop_empty(i, n, mixtures):
 def listed_steps(i, r, norm, work, lists):
     """Improve the marginals of example i, the r-th of its block, on any graph.
 
-    `norm` is the curvature that steps see. Each step moves mass from the worst
-    labelling that has some to the best one of the list. Scores and the shift of the
-    marginals are updated. The example's margin violation becomes the best score before:
-    that of the best labelling in the list, or of a better one that a search found.
+    `lists` are from `pack_lists`. `norm` is the curvature that steps see. Each step
+    moves mass from the worst labelling that has some to the best one of the list.
+    Scores and the shift of the marginals are updated. The example's margin violation
+    becomes the best score before: that of the best labelling in the list, or of a
+    better one that a search found.
     """
     keep_small()
     _, block, problem, state = work[0]
-    mixtures, search = lists[0]
+    mixtures, search, request = lists[0]
     visit, g = problem.visit, problem.graph
     scores = visit.cells[SCORES]
     visit.cells[SHIFT, :] = 0.0
-    top = _search(problem, mixtures, search)
+    call_pointer(search, (request,))
+    top = mixtures.score[0]
     n, start = _load_list(i, top, scores, problem, mixtures), mixtures.start[i]
     mass, score = mixtures.mass[start : start + n], mixtures.score
     labels = mixtures.labels[start : start + n]
@@ -221,4 +220,4 @@ def listed_steps(i, r, norm, work, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

@@ -200,4 +200,4 @@ class LossTerm:
         return float(self._block.gram[0, 0])
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

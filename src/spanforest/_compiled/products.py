@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2

@@ -28,7 +28,7 @@ from spanforest._compiled.decorators import (
     through_pointer,
 )
 from spanforest._compiled.forests import Walk, walk_back, walk_buffers, walk_up
-from spanforest._compiled.labellings import listed_steps, searcher
+from spanforest._compiled.labellings import listed_steps, pack_lists
 from spanforest._compiled.records import (
     GAINING,
     LOSING,
@@ -442,15 +442,15 @@ def visitor(order, block, problem, state, mixtures):
     on a forest, and where no steps are made.
     """
     work, lists, steps = pack((order, block, problem, state)), NO_LISTS, NO_STEPS
+    request: Any = None
     if mixtures is not None:
-        search = searcher(problem.graph, problem.visit, mixtures)
-        lists = pack((mixtures, search))
+        lists, request = pack_lists(problem.graph, problem.visit, mixtures)
         arguments = 0, 0, 0.0, work, lists
         kinds = work.checksum, lists.checksum
         steps = through_pointer(listed_steps, arguments, kinds)
     arguments = 0, 0, work, NO_STEPS, 0
     visit = through_pointer(visit_examples, arguments, work.checksum)
-    return Call(visit, work.address, steps, lists.address), (work, lists)
+    return Call(visit, work.address, steps, lists.address), (work, lists, request)
 
 
-# stamp: 3c7a6326d85b2788
+# stamp: 0789cfe8671de6b2
