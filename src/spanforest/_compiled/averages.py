@@ -30,4 +30,4 @@ def _advance(all_values, all_once, all_past, settings):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

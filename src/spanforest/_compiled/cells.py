@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

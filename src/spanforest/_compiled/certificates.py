@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

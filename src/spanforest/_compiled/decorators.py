@@ -267,4 +267,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     keep_small = do_nothing
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

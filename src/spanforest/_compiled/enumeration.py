@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

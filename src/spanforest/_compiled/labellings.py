@@ -220,4 +220,4 @@ def listed_steps(i, r, norm, work, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

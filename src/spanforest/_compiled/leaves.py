@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

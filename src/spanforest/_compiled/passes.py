@@ -200,4 +200,4 @@ class LossTerm:
         return float(self._block.gram[0, 0])
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

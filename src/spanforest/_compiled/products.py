@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

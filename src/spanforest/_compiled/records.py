@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e

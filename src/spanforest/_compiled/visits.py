@@ -363,14 +363,9 @@ def visit_examples(start, stop, work, steps, lists):
     """
     order, block, problem, state = work[0]
     g, layout, targets, visit, max_steps = problem
-    factors, walk, cells, true_cells = (
-        g.factor,
-        visit.walk,
-        visit.cells,
-        visit.true_cells,
-    )
+    factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
-    labels, regions, shift = visit.labels, visit.region, cells[SHIFT]
+    labels, shift, walk = visit.labels, cells[SHIFT], visit.walk
     dual_coef, intercept, hinge, scale, constant, squared_norms = state
     is_forest = g.branch.shape[0] == g.incident.shape[0] // 2
     total = 0.0
@@ -411,7 +406,7 @@ def visit_examples(start, stop, work, steps, lists):
             enough = max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top)))
             if rise <= enough or max_steps == LOOK:
                 break
-            _find_regions(g, targets.box[i], labels, regions)
+            _find_regions(g, targets.box[i], labels, visit.region)
             n_moves = _find_moves(i, factors, targets, visit)
             _make_moves(n_moves, norm, visit)
             moved = True
@@ -453,4 +448,4 @@ def visitor(order, block, problem, state, mixtures):
     return Call(visit, work.address, steps, lists.address), (work, lists, request)
 
 
-# stamp: 0789cfe8671de6b2
+# stamp: c8c943ea62e9a40e
