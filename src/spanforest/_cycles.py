@@ -60,7 +60,7 @@ class Cycles:
             messages=_compiled.message_buffers(factors.arrays, _compiled.TRAINING_TIE),
             sums=np.empty(n_labels),
             meet=np.full(1, np.inf),
-            tries_all=factors.n_labellings <= TINY,
+            tries_all=int(factors.n_labellings <= TINY),
         )
         self.least = np.zeros(n_samples)  # lower bounds on the margin violations
         self.most = np.zeros(n_samples)  # upper bounds

@@ -452,7 +452,10 @@ class _Ascent:
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
         # <loss, mu> of A itself and of the smoothed A
-        self.latest_loss_term = self._current_loss_term()
+        self._measure_loss = _compiled.LossTerm(
+            self.problem, form._state(self.hinge, 1.0)
+        )
+        self.latest_loss_term = self._measure_loss()
         # 0-d array: Acceleration changes it in place
         self.loss_term = np.array(self.latest_loss_term)
         self.squared_norm = form.squared_norm()  # when last computed
@@ -502,15 +505,9 @@ class _Ascent:
             self.cycles.make_room()
             mixtures = self.cycles.mixtures
         form._epoch(order, self.problem, self.hinge, mixtures, acceleration.scale)
-        latest = self._current_loss_term()
+        latest = self._measure_loss()
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
-
-    def _current_loss_term(self) -> float:
-        """Return <loss, mu> of A itself."""
-        state = self.form._state(self.hinge, scale=1.0)
-        mixtures = None if self.cycles is None else self.cycles.mixtures
-        return _compiled.loss_term(self.problem, state, mixtures)
 
     def measure_hinge(self, tol: float) -> float:
         """Compute all margin violations at the form's weights, of the same moment.

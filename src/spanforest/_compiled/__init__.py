@@ -38,10 +38,10 @@ from spanforest._compiled.messages import (
     tree_reweighted_rows,
 )
 from spanforest._compiled.passes import (
+    LossTerm,
     dense_pass,
     hinge_rows,
     kernel_pass,
-    loss_term,
     sparse_pass,
 )
 from spanforest._compiled.products import room_for_products, worst_pairs
@@ -63,4 +63,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

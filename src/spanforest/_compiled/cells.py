@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

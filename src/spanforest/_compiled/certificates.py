@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

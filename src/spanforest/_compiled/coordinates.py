@@ -1,6 +1,6 @@
 """Tables of cells from their coordinates, and back: see `factors.Coordinates`."""
 
-from spanforest._compiled.decorators import NEXT, compiled, internal, place
+from spanforest._compiled.decorators import NEXT, compiled, internal, keep_small, place
 
 
 @compiled
@@ -10,6 +10,7 @@ def expand_rows(layout, values, cells):
     In a table whose cells sum to zero, the first row and the first column follow from
     the other cells and the sums of the other rows and columns.
     """
+    keep_small()
     for i in range(values.shape[0]):
         for f in range(layout.shape[0]):
             at = layout[f]
@@ -48,6 +49,7 @@ def contract(layout, cells, values):
 
     Where tables share a label, the last of them gives its sums.
     """
+    keep_small()
     for f in range(layout.shape[0]):
         at = layout[f]
         corner, n_first, n_second = at["offset"], at["n_first"], at["n_second"]
@@ -74,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -18,12 +18,12 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.decorators import (
     call_pointer,
-    internal,
+    keep_small,
     merged,
-    through_pointer,
+    pack,
 )
 from spanforest._compiled.enumeration import exhaustive_max
-from spanforest._compiled.messages import Messages, pass_messages
+from spanforest._compiled.messages import Messages, pass_messages, searcher
 from spanforest._compiled.records import GAINING, SCORES, SHIFT
 
 SWEEPS = 4  # of message passing, for each visit
@@ -45,48 +45,46 @@ class Mixtures(NamedTuple):
     messages: Messages
     sums: np.ndarray  # (n_labels,) buffer of a search
     meet: np.ndarray  # (1,) infinite: searches stop when a bound is close
-    tries_all: bool  # whether a visit tries every labelling: there are few
+    tries_all: int  # 1 if a visit tries every labelling: there are few
 
     def of(self, chunk):
         """Return the lists of a slice of the examples; their places stay."""
         return self._replace(start=self.start[chunk], length=self.length[chunk])
 
 
-def try_all(scores, g, max_sweeps, meet, messages, labels, results):
+class Lists(NamedTuple):
+    """The arrays of `Mixtures` that steps read and change."""
+
+    start: np.ndarray
+    length: np.ndarray
+    labels: np.ndarray
+    mass: np.ndarray
+    score: np.ndarray
+
+
+def try_all(request):
     """Find best labellings by trying all: it stands in for `pass_messages`.
 
-    `results` are the scores, and a buffer of shape (n_labels,).
+    The bounds of the request are a buffer of shape (n_labels,).
     """
-    best, sums = results
+    keep_small()
+    scores, g, _, _, messages, labels, (best, sums) = request[0]
     for i in range(scores.shape[0]):
         buffers = messages.labels, sums
         best[i] = exhaustive_max(scores[i], g, buffers, messages.tie, labels[i])
 
 
-def searcher(g, visit, mixtures):
-    """Return the search of the visits, which compiled code calls through a pointer."""
-    return through_pointer(
-        try_all if mixtures.tries_all else pass_messages,
-        (
-            visit.cells[:1],
-            g,
-            SWEEPS,
-            mixtures.meet,
-            mixtures.messages,
-            visit.labels[:1],
-            (mixtures.score, mixtures.sums),
-        ),
-    )
+def pack_lists(g, visit, mixtures):
+    """Return the packed record that steps take, and what must stay alive beside it.
 
-
-@merged
-def _search(problem, mixtures, search):
-    """Write a labelling of high score into the row GAINING; return its score."""
-    cells, labels = problem.visit.cells[:1], problem.visit.labels[:1]
-    messages, results = mixtures.messages, (mixtures.score, mixtures.sums)
-    arguments = cells, problem.graph, SWEEPS, mixtures.meet, messages, labels, results
-    call_pointer(search, arguments)
-    return mixtures.score[0]
+    It consists of the lists and of the search for a labelling of high score, which
+    steps call through a pointer: it reads the scores and writes into the row GAINING.
+    """
+    cells, labels, messages = visit.cells[:1], visit.labels[:1], mixtures.messages
+    results = mixtures.score, mixtures.sums
+    request = pack((cells, g, SWEEPS, mixtures.meet, messages, labels, results))
+    search = searcher(try_all if mixtures.tries_all else pass_messages, request)
+    return pack((Lists(*mixtures[:5]), search, request.address)), request
 
 
 @merged
@@ -174,19 +172,23 @@ def _drop_empty(i, n, mixtures):
     mixtures.length[i] = kept - start
 
 
-@internal
-def listed_steps(i, norm, problem, mixtures, search):
-    """Improve one example's marginals on any graph; return the best score before.
+def listed_steps(i, r, norm, work, lists):
+    """Improve the marginals of example i, the r-th of its block, on any graph.
 
-    Also return whether it moved. `norm` is the curvature that steps see. The score is
-    that of the best labelling in the list, or of a better one that a search found. Each
-    step moves mass from the worst labelling that has some to the best one of the list.
-    Scores and the shift of the marginals are updated.
+    `lists` are from `pack_lists`. `norm` is the curvature that steps see. Each step
+    moves mass from the worst labelling that has some to the best one of the list.
+    Scores and the shift of the marginals are updated. The example's margin violation
+    becomes the best score before: that of the best labelling in the list, or of a
+    better one that a search found.
     """
+    keep_small()
+    _, block, problem, state = work[0]
+    mixtures, search, request = lists[0]
     visit, g = problem.visit, problem.graph
     scores = visit.cells[SCORES]
     visit.cells[SHIFT, :] = 0.0
-    top = _search(problem, mixtures, search)
+    call_pointer(search, (request,))
+    top = mixtures.score[0]
     n, start = _load_list(i, top, scores, problem, mixtures), mixtures.start[i]
     mass, score = mixtures.mass[start : start + n], mixtures.score
     labels = mixtures.labels[start : start + n]
@@ -215,7 +217,7 @@ def listed_steps(i, norm, problem, mixtures, search):
         _move_mass(n_moves, length, norm, visit, g.factor, (labels, score))
         moved = True
     _drop_empty(i, n, mixtures)
-    return first_top, moved
+    state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

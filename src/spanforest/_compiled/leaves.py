@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -13,7 +13,15 @@ from spanforest._compiled.cells import (
     labelling_score,
     other_end,
 )
-from spanforest._compiled.decorators import compiled, inlined, internal, merged
+from spanforest._compiled.decorators import (
+    compiled,
+    from_python,
+    inlined,
+    internal,
+    merged,
+    pack,
+    through_pointer,
+)
 
 CLOSE = 1e-10  # relative; a bound this close to a score is about to meet it
 CERTIFYING_SWEEPS = 200  # of message passing, where an optimum is to be proven
@@ -212,17 +220,27 @@ def tree_reweighted_rows(scores, g, max_sweeps, meet, labels, score, bound):
     See `pass_messages`. Shape: meet (n,).
     """
     messages = message_buffers(g, TIE)
-    _pass_messages(scores, g, max_sweeps, meet, messages, labels, (score, bound))
+    request = pack((scores, g, max_sweeps, meet, messages, labels, (score, bound)))
+    from_python(searcher(pass_messages, request), (request.address,))()
 
 
-def pass_messages(scores, g, max_sweeps, meet, messages, labels, results):
+def searcher(function, request):
+    """Return a pointer to `pass_messages`, or to a function that stands in for it."""
+    return through_pointer(function, (request,), request.checksum)
+
+
+def pass_messages(request):
     """Write labellings into `labels`; also their scores, and bounds on the best ones.
+
+    `request` is a packed record: scores, g, max_sweeps, meet, messages, labels, and
+    the pair of scores and bounds. So training and predictions share one routine.
 
     A bound meets a score if it is close, and above the score by at most `meet`. Then
     the labelling is optimal up to that, sweeping stops, and the bound becomes equal to
     the score. Sweeping also stops when a sweep in each direction hardly improved the
     bound; then at least no change of a single label is an improvement.
     """
+    scores, g, max_sweeps, meet, messages, labels, results = request[0]
     no_drops = messages.belief[:0]
     for i in range(scores.shape[0]):
         row, best_labels = scores[i], labels[i]
@@ -251,9 +269,6 @@ def pass_messages(scores, g, max_sweeps, meet, messages, labels, results):
         results[0][i], results[1][i] = score, bound
         if bound - score <= min(meet[i], close):
             results[1][i] = score
-
-
-_pass_messages = compiled(pass_messages)
 
 
 def max_product_rows(scores, g, schedule, labels, change):
@@ -292,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -2,15 +2,20 @@
 
 Dense data are read a block of examples at a time, so that their scores are products of
 matrices. Changes inside a block are added through its kernel matrix: the iterates are
-those of visiting one example at a time. `mixtures` is None on a forest. `call` is what
-`visits.visitor` returns; dense passes append the routine that multiplies rows.
+those of visiting one example at a time. `mixtures` is None on a forest. `call` is from
+`visits.visitor`, and `multiply` is the routine that multiplies rows.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.decorators import call_pointer, compiled
+from spanforest._compiled.decorators import (
+    call_pointer,
+    compiled,
+    from_python,
+    keep_small,
+)
 from spanforest._compiled.products import (
     add_products,
     room_for_products,
@@ -50,15 +55,16 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
     """
     block = block_buffers(block_size, len(kernel.weights))
     state = state._replace(squared_norms=squared_norms)
-    call = visitor(order, block, problem, state, mixtures)
+    call, _kept = visitor(order, block, problem, state, mixtures)
     multiply = row_multiplier(order, kernel, block.scores)
-    _kernel_pass(order, block, kernel, problem, state, (*call, multiply))
+    _kernel_pass(order, block, kernel, call, multiply)
 
 
 @compiled
-def _kernel_pass(order, block, kernel, problem, state, call):
+def _kernel_pass(order, block, kernel, call, multiply):
     """Do the work of `kernel_pass`."""
-    lists, visit, multiply = call
+    keep_small()
+    visit, work, steps, lists = call
     data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
     gram, before, change = block.gram, block.before, block.change
     block_size = block.moved.shape[0]
@@ -71,7 +77,7 @@ def _kernel_pass(order, block, kernel, problem, state, call):
                 before[r, d] = weights[d, i]
             for p in range(r + 1):
                 gram[r, p] = data[i, rows[p]]
-        call_pointer(visit, (rows, block, problem, state, lists))
+        call_pointer(visit, (start, start + rows.shape[0], work, steps, lists))
         for r in range(rows.shape[0]):
             i = rows[r]
             for d in range(weights.shape[0]):
@@ -83,16 +89,15 @@ def dense_pass(order, block_size, features, problem, state, mixtures):
     """Visit examples in the linear form, `DenseRows` of features a block at a time."""
     block = block_buffers(block_size, len(features.weights))
     picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
-    call = visitor(order, block, problem, state, mixtures)
+    call, _kept = visitor(order, block, problem, state, mixtures)
     multiply = row_multiplier(order, features, block.scores)
-    features = *features, picked
-    _dense_pass(order, block, features, problem, state, (*call, multiply))
+    _dense_pass(order, block, (*features, picked), call, multiply)
 
 
 @compiled
-def _dense_pass(order, block, features, problem, state, call):
+def _dense_pass(order, block, features, call, multiply):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
-    lists, visit, multiply = call
+    visit, work, steps, lists = call
     X, weights, rounded, picked = features
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
@@ -102,7 +107,7 @@ def _dense_pass(order, block, features, problem, state, call):
             for s in range(X.shape[1]):
                 picked[r, s] = X[rows[r], s]
         call_pointer(multiply, (X, rows, picked[: rows.shape[0]], block.gram))
-        call_pointer(visit, (rows, block, problem, state, lists))
+        call_pointer(visit, (start, start + rows.shape[0], work, steps, lists))
         block.change[rows.shape[0] :, :] = 0.0
         add_products(X, rows, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
@@ -120,15 +125,14 @@ def sparse_pass(order, features, weights, problem, state, mixtures):
     """
     n = len(state.intercept)
     block, changed = block_buffers(1, n), np.empty(n, dtype=np.int64)
-    call = visitor(order, block, problem, state, mixtures)
-    rows = features, weights, changed
-    _sparse_pass(order, block, rows, problem, state, call)
+    call, _kept = visitor(order, block, problem, state, mixtures)
+    _sparse_pass(order, block, (features, weights, changed), call)
 
 
 @compiled
-def _sparse_pass(order, block, rows, problem, state, call):
+def _sparse_pass(order, block, rows, call):
     """Do the work of `sparse_pass`; `changed` has room for numbers of coordinates."""
-    lists, visit = call
+    visit, work, steps, lists = call
     features, weights, changed = rows
     data, indices, indptr = features.data, features.indices, features.indptr
     n_coordinates = weights.shape[1]
@@ -144,8 +148,7 @@ def _sparse_pass(order, block, rows, problem, state, call):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         block.gram[0, 0] = norm
-        one = order[place : place + 1]
-        call_pointer(visit, (one, block, problem, state, lists))
+        call_pointer(visit, (place, place + 1, work, steps, lists))
         if not block.moved[0]:
             continue
         n_changed = 0
@@ -171,29 +174,30 @@ def hinge_rows(rows, scores, problem, state):
     block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
     block.gram[:] = 0.0  # visits read it, although it does not matter here
     problem = problem._replace(max_steps=LOOK)
-    call = visitor(rows, block, problem, state, None)
+    call, _kept = visitor(rows, block, problem, state, None)
     for start in range(0, len(rows), LOOK_SIZE):
-        some = rows[start : start + LOOK_SIZE]
         own = scores[start : start + LOOK_SIZE]
-        block.scores[: len(some), : len(state.intercept)] = own
-        _look(some, block, problem, state, call)
+        block.scores[: len(own), : len(state.intercept)] = own
+        from_python(call.visit, (start, start + len(own), *call[1:]))()
 
 
-def loss_term(problem, state, mixtures):
-    """Return sum_i <loss_i, mu_i>, the linear term of the dual objective."""
-    rows = np.arange(len(state.dual_coef))
-    block = block_buffers(1, len(state.intercept))
-    problem = problem._replace(max_steps=ADD_UP)
-    call = visitor(rows, block, problem, state, mixtures)
-    _look(rows, block, problem, state, call)
-    return float(block.gram[0, 0])
+class LossTerm:
+    """Computes sum_i <loss_i, mu_i>, the linear term of the dual objective.
+
+    It reads state.dual_coef anew whenever it is called.
+    """
+
+    def __init__(self, problem, state):
+        rows = np.arange(len(state.dual_coef))
+        self._block = block_buffers(1, len(state.intercept))
+        problem = problem._replace(max_steps=ADD_UP)
+        call, self._kept = visitor(rows, self._block, problem, state, None)
+        self._add_up = from_python(call.visit, (0, len(rows), *call[1:]))
+
+    def __call__(self):
+        """Return the sum."""
+        self._add_up()
+        return float(self._block.gram[0, 0])
 
 
-@compiled
-def _look(rows, block, problem, state, call):
-    """Call visits that make no steps."""
-    lists, visit = call
-    call_pointer(visit, (rows, block, problem, state, lists))
-
-
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac

@@ -1,11 +1,11 @@
 """Visits: steps that improve the dual variables of one example.
 
-There is a routine for forests and one for graphs with cycles. Passes call them through
-a pointer, see `visitor`. So visits are compiled once, and what graphs with cycles need
-is compiled only for them.
+Passes call visits through a pointer: see `visitor`. So visits are compiled once for all
+passes. In the same way visits call the steps on graphs with cycles, which are compiled
+only for them.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,18 @@ from spanforest._compiled.cells import (
     picked_cell,
 )
 from spanforest._compiled.coordinates import contract, expand_rows
-from spanforest._compiled.decorators import internal, merged, through_pointer
+from spanforest._compiled.decorators import (
+    Packed,
+    Pointer,
+    call_pointer,
+    internal,
+    keep_small,
+    merged,
+    pack,
+    through_pointer,
+)
 from spanforest._compiled.forests import Walk, walk_back, walk_buffers, walk_up
-from spanforest._compiled.labellings import listed_steps, searcher
+from spanforest._compiled.labellings import listed_steps, pack_lists
 from spanforest._compiled.records import (
     GAINING,
     LOSING,
@@ -55,6 +64,9 @@ MOVE_FIELDS = np.dtype(
 # Values of `ProblemArrays.max_steps` that make no steps.
 LOOK = 0  # margin violations only
 ADD_UP = -1  # the loss term of the dual only: it becomes block.gram[0, 0]
+
+NO_STEPS = Pointer(0, 0)
+NO_LISTS = Packed(0, 0, ())
 
 
 class Visit(NamedTuple):
@@ -106,6 +118,7 @@ def augment_with_loss(i, scores, factors, targets, true_cells):
     it were absent. There `true_cells` gets an arbitrary cell. Score and loss of the
     other factors are multiplied by how often they count.
     """
+    keep_small()
     loss, labels, taught = targets.loss, targets.Y[i], targets.taught
     weights = targets.factor_weight
     true_score = 0.0
@@ -327,16 +340,16 @@ def _find_worst(scores, marginals, masked):
         masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
 
 
-def visit_on_forest(rows, block, problem, state, lists):
-    """Visit the examples of a block, `rows`, one after the other, on a forest.
+def visit_examples(start, stop, work, steps, lists):
+    """Visit some examples of an order, a block of them, one after the other.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
     the kernel matrix, both without the constant feature. Afterwards the scores are
     those at the visits, and block.change is what is to be added to the weights. The
     intercept is updated, and so are the rows of dual_coef. hinge[i] becomes the margin
-    violation before the visit, and squared_norms[i] becomes <F_i, A_i>. `lists` is
-    empty. If max_steps is LOOK nothing moves, and if it is ADD_UP only the loss term is
-    computed. At the end block.gram[0, 0] is overwritten.
+    violation before the visit, and squared_norms[i] becomes <F_i, A_i>. If max_steps is
+    LOOK nothing moves, and if it is ADD_UP only the loss term is computed. At the end
+    block.gram[0, 0] is overwritten.
 
     Mass moves from the worst labelling that the marginals allow to the best labelling
     of all. On a forest the marginals are a mixture containing *every* labelling whose
@@ -345,20 +358,19 @@ def visit_on_forest(rows, block, problem, state, lists):
     Meshi 2016). Where the two labellings differ in several regions of the forest, each
     region moves on its own, on cells of its own: it gets the step length that is best
     for it, and a cell with little mass holds up its own region only.
+
+    On a graph with cycles `steps` does that, which is `listed_steps`, with `lists`.
     """
+    order, block, problem, state = work[0]
     g, layout, targets, visit, max_steps = problem
-    factors, walk, cells, true_cells = (
-        g.factor,
-        visit.walk,
-        visit.cells,
-        visit.true_cells,
-    )
+    factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
-    labels, regions, shift = visit.labels, visit.region, cells[SHIFT]
+    labels, shift, walk = visit.labels, cells[SHIFT], visit.walk
     dual_coef, intercept, hinge, scale, constant, squared_norms = state
+    is_forest = g.branch.shape[0] == g.incident.shape[0] // 2
     total = 0.0
-    for r in range(rows.shape[0]):
-        i = rows[r]
+    for r in range(stop - start):
+        i = order[start + r]
         dual_row = dual_coef[i]
         expand_rows(layout, dual_coef[i : i + 1], cells[MARGINALS : MARGINALS + 1])
         if max_steps == ADD_UP:
@@ -370,12 +382,17 @@ def visit_on_forest(rows, block, problem, state, lists):
             expand_rows(layout, block.before[r : r + 1], cells[MASKED : MASKED + 1])
             squared_norms[i] = _inner_product(scores, masked)
         true_score = augment_with_loss(i, scores, factors, targets, true_cells)
-        _load_marginals(i, factors, targets, dual_row, true_cells, marginals)
-        _fill_untaught(i, factors, targets, marginals)
         norm = scale * (block.gram[r, r] + constant * constant)
         shift[:] = 0.0
-        first_top, first_rise, moved = 0.0, 0.0, False
-        for step in range(max(max_steps, 1)):
+        first_top, first_rise, moved, n_steps = 0.0, 0.0, False, 0
+        if is_forest:
+            _load_marginals(i, factors, targets, dual_row, true_cells, marginals)
+            _fill_untaught(i, factors, targets, marginals)
+            n_steps = max(max_steps, 1)
+        else:
+            call_pointer(steps, (i, r, norm, work, lists))
+            first_top, moved = hinge[i], block.moved[r]
+        for step in range(n_steps):
             top, rise = 0.0, 0.0
             for side in range(2):  # GAINING and LOSING; one call compiles faster
                 walk_up(cells[MASKED * side], g, walk)
@@ -389,7 +406,7 @@ def visit_on_forest(rows, block, problem, state, lists):
             enough = max(ENOUGH * first_rise, NEGLIGIBLE * (1.0 + abs(top)))
             if rise <= enough or max_steps == LOOK:
                 break
-            _find_regions(g, targets.box[i], labels, regions)
+            _find_regions(g, targets.box[i], labels, visit.region)
             n_moves = _find_moves(i, factors, targets, visit)
             _make_moves(n_moves, norm, visit)
             moved = True
@@ -403,54 +420,32 @@ def visit_on_forest(rows, block, problem, state, lists):
     block.gram[0, 0] = total
 
 
-def visit_on_cycles(rows, block, problem, state, lists):
-    """Visit the examples of a block as `visit_on_forest` does, on any graph.
+class Call(NamedTuple):
+    """How visits are called: the routine, and all its arguments but two."""
 
-    The best score that a search found stands in for the best score of all. `lists` are
-    the `Mixtures` and the search.
+    visit: Any
+    work: Any
+    steps: Any
+    lists: Any
+
+
+def visitor(order, block, problem, state, mixtures):
+    """Return how to visit examples of an order, and what must stay alive until then.
+
+    Compiled code calls visits through a pointer. So passes over data of other kinds
+    compile only themselves, and graphs with cycles only their steps. `mixtures` is None
+    on a forest, and where no steps are made.
     """
-    mixtures, search = lists
-    g, layout, targets, visit, max_steps = problem
-    factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
-    scores, marginals, shift = cells[SCORES], cells[MARGINALS], cells[SHIFT]
-    dual_coef, intercept, hinge, scale, constant, squared_norms = state
-    total = 0.0
-    for r in range(rows.shape[0]):
-        i = rows[r]
-        dual_row = dual_coef[i]
-        if max_steps == ADD_UP:
-            expand_rows(layout, dual_coef[i : i + 1], cells[MARGINALS : MARGINALS + 1])
-            total = _add_loss_of(i, marginals, factors, targets, total)
-            continue
-        _update_scores(r, block, constant, intercept)
-        expand_rows(layout, block.scores[r : r + 1], cells[SCORES : SCORES + 1])
-        if squared_norms.shape[0] > 0:
-            expand_rows(layout, block.before[r : r + 1], cells[MASKED : MASKED + 1])
-            squared_norms[i] = _inner_product(scores, cells[MASKED])
-        true_score = augment_with_loss(i, scores, factors, targets, true_cells)
-        norm = scale * (block.gram[r, r] + constant * constant)
-        top, moved = listed_steps(i, norm, problem, mixtures, search)
-        hinge[i], block.moved[r] = max(top - true_score, 0.0), moved
-        change = block.change[r]
-        change[:] = 0.0
-        if moved:
-            _weigh(i, factors, targets.factor_weight, shift)
-            contract(layout, shift, change)
-            _store(change, dual_row, intercept, scale, constant)
-    block.gram[0, 0] = total
+    work, lists, steps = pack((order, block, problem, state)), NO_LISTS, NO_STEPS
+    request: Any = None
+    if mixtures is not None:
+        lists, request = pack_lists(problem.graph, problem.visit, mixtures)
+        arguments = 0, 0, 0.0, work, lists
+        kinds = work.checksum, lists.checksum
+        steps = through_pointer(listed_steps, arguments, kinds)
+    arguments = 0, 0, work, NO_STEPS, 0
+    visit = through_pointer(visit_examples, arguments, work.checksum)
+    return Call(visit, work.address, steps, lists.address), (work, lists, request)
 
 
-def visitor(rows, block, problem, state, mixtures):
-    """Return the last argument of visits, and the function that visits blocks.
-
-    Compiled code calls it through a pointer. So passes over data of other kinds compile
-    only themselves.
-    """
-    if mixtures is None:
-        return (), through_pointer(visit_on_forest, (rows, block, problem, state, ()))
-    lists = mixtures, searcher(problem.graph, problem.visit, mixtures)
-    arguments = rows, block, problem, state, lists
-    return lists, through_pointer(visit_on_cycles, arguments)
-
-
-# stamp: 745db071af5eb7a1
+# stamp: f9ac2ee1ad9914ac
