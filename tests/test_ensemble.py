@@ -242,7 +242,7 @@ def test_a_threshold_turns_on_the_labels_whose_probability_is_larger(tmp_path):
 @pytest.mark.parametrize(
     ("params", "y", "message"),
     [
-        ({"threshold": 0.5}, Y, "none with probability=False. Pass probability=True"),
+        ({"threshold": 0.5}, Y, "none with probability=False. Set probability=True"),
         ({"threshold": 2, "probability": True}, Y, "between 0 and 1.* got 2"),
         ({"threshold": "a", "probability": True}, Y, "between 0 and 1.* got 'a'"),
         ({"threshold": [0.5], "probability": True}, Y, "or one for each of the"),

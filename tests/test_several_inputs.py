@@ -265,6 +265,7 @@ def test_random_labels_are_scored_and_calibrated_at_chance_level(kernel):
         Cs=10.0,
         losses="edge",
         offsets=0,
+        thresholds=None,
         scoring="microlabel_accuracy",
         n_estimators_search=2,
         random_state=0,

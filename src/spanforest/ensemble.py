@@ -423,7 +423,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         if not self.probability:
             raise ValueError(
                 "a threshold is for probabilities, and there are none with "
-                "probability=False. Pass probability=True, or threshold=None."
+                "probability=False. Set probability=True, or threshold=None."
             )
         check_threshold(self.threshold, self._coding.n_values)
 
