@@ -45,13 +45,14 @@ class FakeSearch:
 
     def __init__(self, scores, clock=None, seconds=1.0):
         self.scores = scores  # a row per kernel, a column per fold
-        self.tried = []
+        self.tried, self.names = [], []
         self.clock, self.seconds = clock, seconds
         self.workers = self.plan = self
         self.n_jobs, self.draws = 1, [0]
 
     def train(self, data, name, places, n_costs):
-        kernel = int(name.split()[1])
+        kernel = int(name.split()[1].rstrip(","))
+        self.names.append(name)
         self.tried += [(kernel, place) for place in places]
         if self.clock is not None:
             self.clock[0] += self.seconds * len(places)
@@ -110,9 +111,17 @@ def test_of_several_kinds_the_best_of_each_goes_on():
     assert outcome.leader is entrants[1]
 
 
+def test_progress_names_the_kernel_and_the_fold():
+    search = FakeSearch(SCORES)
+    held(search)
+    assert search.names[0] == "a 0, fold 1 of 3"
+    assert search.names[-1] == "a 1, fold 3 of 3"
+
+
 def test_named_kernels_are_tried_on_all_folds():
     search = FakeSearch(SCORES)
     outcome, entrants = held(search, is_open=False)
+    assert search.names[0] == "a 0"
     assert search.tried == [(k, f) for k in range(5) for f in range(3)]
     assert outcome.leader is entrants[2]
 

@@ -250,7 +250,10 @@ class Contest:
         if entrant.read is None:
             entrant.read = self.reader(entrant.params)
         data, search = entrant.read[1], self.search
-        held_out = search.train(data, entrant.name, places, entrant.n_costs)
+        what = entrant.name
+        if len(places) == 1:
+            what += f", fold {places[0] + 1} of {len(search.folds)}"
+        held_out = search.train(data, what, places, entrant.n_costs)
         search.score(held_out, entrant.table)
         entrant.held_out.update(held_out)
         entrant.seconds = clock() - start
