@@ -186,6 +186,14 @@ def test_thresholds_are_for_several_labels_with_two_values():
         assert "param_threshold" not in fitted.cv_results_
 
 
+def test_many_examples_are_not_calibrated_unless_thresholds_are_named(monkeypatch):
+    monkeypatch.setattr("spanforest.tuning._candidates.MOST_COMPARED", len(X) - 1)
+    for thresholds in ("auto", [0.4]):
+        fitted = tuned(thresholds=thresholds, Cs=1.0).fit(X, Y)
+        is_tried = "param_threshold" in fitted.cv_results_
+        assert is_tried == (thresholds != "auto")
+
+
 @pytest.mark.needs_compiled
 def test_larger_values_of_c_change_nothing_about_smaller_ones():
     rng = np.random.default_rng(0)

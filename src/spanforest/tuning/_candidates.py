@@ -152,19 +152,26 @@ def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
     return sorted(checked, key=lambda offset: (abs(offset), offset))
 
 
-def read_thresholds(thresholds: Any, n_values: NDArray[np.integer]) -> list[float]:
+def read_thresholds(
+    thresholds: Any, n_values: NDArray[np.integer], n_samples: int
+) -> list[float]:
     """Return the thresholds to choose from, the one nearest to a half first.
+
+    With many examples there are none unless they are named: an ensemble with a
+    threshold is calibrated, which takes as long as three ensembles.
 
     Examples
     --------
-    >>> read_thresholds([0.2, 0.4], np.array([2, 2])), read_thresholds(None, np.ones(1))
-    ([0.4, 0.2], [])
-    >>> read_thresholds("auto", np.array([2, 3]))
+    >>> read_thresholds([0.2, 0.4], np.array([2, 2]), 10**6)
+    [0.4, 0.2]
+    >>> read_thresholds("auto", np.array([2, 3]), 100)
+    []
+    >>> read_thresholds("auto", np.array([2, 2]), 10**6)
     []
     """
     if isinstance(thresholds, str) and thresholds == "auto":
         is_open = len(n_values) > 1 and n_values.max() == 2
-        return list(THRESHOLDS) if is_open else []
+        return list(THRESHOLDS) if is_open and n_samples <= MOST_COMPARED else []
     if thresholds is None:
         return []
     numbers = [thresholds] if np.ndim(thresholds) == 0 else list(thresholds)

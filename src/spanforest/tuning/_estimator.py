@@ -135,8 +135,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         tried with each of them in place of an offset: a label is then on if its
         calibrated probability is larger, each label by itself. If one is chosen, the
         final ensemble has it, and ``probability=True``. ``"auto"``: 0.2 to 0.5 in steps
-        of 0.05, or none if there is one label or a label has more than two values.
-        None: no thresholds.
+        of 0.05, or none if there is one label, a label has more than two values, or
+        there are more than 3,000 examples. None: no thresholds.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -404,7 +404,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         _delegated(RandomGraphEnsembleClassifier.predict_for)
     )
 
-    def _read_grid(self, n_values: NDArray[np.integer]) -> Grid:
+    def _read_grid(self, n_values: NDArray[np.integer], n_samples: int) -> Grid:
         """Check what there is to choose from."""
         losses = as_list("losses", self.losses)
         for loss in losses:
@@ -413,7 +413,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             losses,
             *read_costs(self.Cs),
             read_offsets(self.offsets, n_values),
-            read_thresholds(self.thresholds, n_values),
+            read_thresholds(self.thresholds, n_values, n_samples),
         )
 
     def _read_deadline(self) -> Deadline:
@@ -553,15 +553,16 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                     "that candidates cannot be compared. Pass a smaller cv, or leave "
                     "out examples without any label."
                 )
+        n_samples = _num_samples(everything.X)
         return Search(
-            self._read_grid(targets.coding.n_values),
+            self._read_grid(targets.coding.n_values, n_samples),
             plan._replace(settings=settings, draws=plan.draws[:n]),
             folds,
             Judge.of(self.scoring, targets),
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),
             self.n_estimators,
-            _num_samples(everything.X),
+            n_samples,
         )
 
     def _store_choice(self, results: dict[str, Any]) -> None:
