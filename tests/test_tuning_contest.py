@@ -47,6 +47,7 @@ class FakeSearch:
         self.scores = scores  # a row per kernel, a column per fold
         self.tried, self.names = [], []
         self.clock, self.seconds = clock, seconds
+        self.fit_seconds = [0.0] * len(scores)
         self.workers = self.plan = self
         self.n_jobs, self.draws = 1, [0]
 
@@ -61,10 +62,10 @@ class FakeSearch:
     def score(self, held_out, table):
         for (place, _), (kernel, n_costs, _) in held_out.items():
             table.scores[:n_costs, 0, 0, place] = self.scores[kernel][place]
-            table.fit_seconds[:n_costs, 0, 0, place] = 0.0
+            table.fit_seconds[:n_costs, 0, 0, place] = self.fit_seconds[kernel]
 
 
-def held(search, is_open=True, limit=None, kinds="aaaaa"):
+def held(search, is_open=True, limit=None, kinds="aaaaa", n_folds=3):
     """Hold a contest of kernels whose names are a kind and their number."""
     entrants = [
         OfKind(
@@ -76,7 +77,7 @@ def held(search, is_open=True, limit=None, kinds="aaaaa"):
     outcome = compete(
         search,
         entrants,
-        Rules.of(3, is_open=is_open, averages=False),
+        Rules.of(n_folds, is_open=is_open, averages=False),
         lambda params: (params, None),
         Deadline(start, limit),
     )
@@ -206,6 +207,16 @@ def test_a_round_that_cannot_be_finished_is_not_begun(clock):
     outcome, _ = held(search, limit=7)  # the second round would end after 8
     assert len(search.tried) == 5
     assert outcome.n_folds == 1
+
+
+@pytest.mark.parametrize(("limit", "chosen"), [(30, 2), (14.5, 1)])
+def test_a_kernel_that_takes_too_long_to_train_is_not_chosen(clock, limit, chosen):
+    search = FakeSearch([[1], [2], [3]], clock, seconds=0.1)
+    search.folds = search.folds[:1]
+    search.fit_seconds = [3.0, 4.0, 10.0]  # times 1.5 ** 2 on all examples
+    outcome, entrants = held(search, limit=limit, n_folds=1)
+    assert outcome.leader is entrants[chosen]
+    assert outcome.untried == [one.name for one in entrants[chosen + 1 :]]
 
 
 def test_one_kernel_is_tried_whatever_the_limit(clock):

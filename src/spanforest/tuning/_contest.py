@@ -144,7 +144,8 @@ def compete(
     averages, are_all = contest.average(going, n_folds)
     if not are_all:
         untried.append("some averages" if averages else "averages of kernels")
-    leader = _best([*going, *averages], n_folds)[0]
+    leader, slower = contest.choose([*going, *averages], n_folds)
+    untried += [one.name for one in slower]
     if not contest.try_thresholds(leader, n_folds):
         untried.append("thresholds")
     for one in (*going, *averages):
@@ -229,6 +230,19 @@ class Contest:
             average.seconds = clock() - start
             averages.append(average)
         return averages, True
+
+    def choose(
+        self, entrants: list[Entrant], n_folds: int
+    ) -> tuple[Entrant, list[Entrant]]:
+        """Return the best entrant, and better ones that would take too long to train.
+
+        If all would take too long, it is the one that takes least.
+        """
+        seconds = {one: self._final_seconds([one], n_folds) for one in entrants}
+        ranked = _best(entrants, n_folds)
+        in_time = [one for one in ranked if self.deadline.allows(seconds[one])]
+        leader = in_time[0] if in_time else min(ranked, key=seconds.__getitem__)
+        return leader, ranked[: ranked.index(leader)]
 
     def try_thresholds(self, leader: Entrant, n_folds: int) -> bool:
         """Try thresholds with the best kernel; return whether time allowed for it.

@@ -161,9 +161,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     time_limit : float
         Seconds that `fit` should take, compiling aside. Another kernel, or another
         fold, is tried only if it is expected to end in time, with the final ensemble.
-        One kernel is always tried, and nothing is interrupted. The choice then depends
-        on the speed of the machine. `chosen_` names the kernels and folds that were
-        left out; averages may be left out too.
+        One kernel is always tried, nothing is interrupted, and what would take too long
+        to train is not chosen. The choice then depends on the speed of the machine.
+        `chosen_` names what was left out: kernels, folds, averages, thresholds.
     verbose
         It shows `chosen_` at the end.
     random_state
@@ -363,7 +363,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         entrants += outcome.averages
         tables = [entrant.table for entrant in entrants]
         params = [entrant.params for entrant in entrants]
-        self._store_choice(cv_results(params, grid, tables, outcome.n_folds))
+        results = cv_results(params, grid, tables, outcome.n_folds)
+        self._store_choice(results, outcome.leader.params)
         notes = [menu.note, note]
         self.chosen_ = choice_in_words(
             self.cv_results_, self.best_index_, outcome, notes
@@ -565,9 +566,14 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             n_samples,
         )
 
-    def _store_choice(self, results: dict[str, Any]) -> None:
+    def _store_choice(self, results: dict[str, Any], leader: dict[str, Any]) -> None:
         self.cv_results_ = results
-        self.best_index_ = int(np.argmin(results["rank_test_score"]))
+        is_of_leader = [
+            all(params.get(name) is value for name, value in leader.items())
+            for params in results["params"]
+        ]
+        ranks = np.where(is_of_leader, results["rank_test_score"], np.inf)
+        self.best_index_ = int(np.argmin(ranks))
         self.best_score_ = float(results["mean_test_score"][self.best_index_])
         self.best_params_ = results["params"][self.best_index_]
         self.kernel_ = self.best_params_["kernel"]
