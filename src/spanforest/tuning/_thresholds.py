@@ -66,7 +66,10 @@ def threshold_predictions(
     for here, fold in enumerate(folds):
         others = _joined([one for there, one in enumerate(folds) if there != here])
         calibration = fit_calibration(
-            others.in_pairs, others.known_codes, sample_weight=others.sample_weight
+            others.in_pairs,
+            others.known_codes,
+            biases=others.margins.shape[1] > 1,  # as in the final ensemble
+            sample_weight=others.sample_weight,
         )
         P = np.column_stack([p[:, 1] for p in calibration.probabilities(fold.in_pairs)])
         P = np.where(np.isnan(fold.margins), fold.only_values, P)
