@@ -23,6 +23,7 @@ from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
 from spanforest._weights import WeightedLabels, read_targets
+from spanforest._wording import quoted
 from spanforest.ensemble import (
     RandomGraphEnsembleClassifier,
     check_member_kernels,
@@ -120,8 +121,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         0.5, 1, 2. Kernels in lists and sums have their default gamma.
     Cs : sequence of float
         Values of C to choose from: the weight of the training errors. ``"auto"``: 0.3,
-        1, 3 and 10; and with a kernel that is best with 10 after its first fold also 30
-        and 100.
+        1, 3 and 10; also 30 and 100 with a kernel that goes on after the first fold and
+        was best with 10 there (on all folds, if kernels are named).
     losses : str or sequence of str
         Losses to choose from. ``"edge"`` counts edges whose label pair is wrong,
         ``"hamming"`` counts wrong labels.
@@ -136,7 +137,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         calibrated probability is larger, each label by itself. If one is chosen, the
         final ensemble has it, and ``probability=True``. ``"auto"``: 0.2 to 0.5 in steps
         of 0.05, or none if there is one label or a label has more than two values.
-        None: no thresholds.
+        None: no thresholds. There must be two folds or more.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -162,8 +163,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Seconds that `fit` should take, compiling aside. Another kernel, or another
         fold, is tried only if it is expected to end in time, with the final ensemble.
         One kernel is always tried, and nothing is interrupted. The choice then depends
-        on the speed of the machine. `chosen_` names the kernels and folds that were
-        left out; averages may be left out too.
+        on the speed of the machine. `chosen_` names what was left out: kernels, folds,
+        larger values of C, averages, thresholds.
     verbose
         It shows `chosen_` at the end.
     random_state
@@ -186,7 +187,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     best_index_ : int
         Its place in `cv_results_`. Of equal candidates the first one is chosen: that of
         the earlier kernel, the smaller gamma, the smaller C, the earlier loss, the
-        offset nearer to 0.
+        offset nearer to 0; an offset before a threshold.
     best_estimator_ : RandomGraphEnsembleClassifier
         The final ensemble, which all methods delegate to.
     cv_results_ : dict of arrays
@@ -291,7 +292,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return tags[0]
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and return self; another `aggregation` needs no new fit."""
+        """Set parameters, and return self; another `aggregation` needs no new fit.
+
+        If a threshold was chosen, only ``predict(X, aggregation=...)`` replaces it.
+        """
         super().set_params(**params)
         if "aggregation" in params and "best_estimator_" in vars(self):
             self.best_estimator_.set_params(aggregation=self.aggregation)
@@ -479,7 +483,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if len(kernels) > 1 and "precomputed" in kernels:
             raise ValueError(
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
-                f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
+                'matrix or features. Pass kernels="precomputed"; got '
+                f"{quoted(self.kernels)}."
             )
         n_estimators = check_count("n_estimators", self.n_estimators)
         for kernel in kernels:
@@ -493,7 +498,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if self.gammas is not None and not (scaled or is_auto(self.kernels)):
             raise ValueError(
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
-                f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
+                f"are {quoted(self.kernels)}. Leave gammas at None, or add such a "
+                "kernel."
             )
         reader = clone(template)
         reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
