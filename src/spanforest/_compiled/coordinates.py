@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: dceee5d7135a1a73

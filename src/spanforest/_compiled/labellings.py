@@ -220,4 +220,4 @@ def listed_steps(i, r, norm, work, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: dceee5d7135a1a73

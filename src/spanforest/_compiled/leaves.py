@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: dceee5d7135a1a73

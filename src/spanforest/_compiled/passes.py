@@ -200,4 +200,4 @@ class LossTerm:
         return float(self._block.gram[0, 0])
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: dceee5d7135a1a73

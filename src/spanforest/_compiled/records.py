@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: dceee5d7135a1a73

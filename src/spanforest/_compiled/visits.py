@@ -448,4 +448,4 @@ def visitor(order, block, problem, state, mixtures):
     return Call(visit, work.address, steps, lists.address), (work, lists, request)
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: dceee5d7135a1a73
