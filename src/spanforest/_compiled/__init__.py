@@ -63,4 +63,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

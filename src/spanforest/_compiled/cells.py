@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

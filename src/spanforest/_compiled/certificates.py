@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

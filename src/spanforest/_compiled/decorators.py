@@ -267,4 +267,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     keep_small = do_nothing
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

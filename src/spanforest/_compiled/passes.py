@@ -200,4 +200,4 @@ class LossTerm:
         return float(self._block.gram[0, 0])
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

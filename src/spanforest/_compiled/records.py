@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243

@@ -448,4 +448,4 @@ def visitor(order, block, problem, state, mixtures):
     return Call(visit, work.address, steps, lists.address), (work, lists, request)
 
 
-# stamp: dceee5d7135a1a73
+# stamp: c10441d68cdfd243
