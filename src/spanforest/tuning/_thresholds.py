@@ -20,7 +20,7 @@ __all__ = ["HeldOutMargins", "threshold_predictions"]
 class HeldOutMargins(NamedTuple):
     """How strongly each label of the test examples of a fold is predicted to be on."""
 
-    margins: NDArray[np.float64]  # (n_test, n_labels); NaN if the fold has one value
+    margins: NDArray[np.float64]  # (n_test, n_labels); NaN if the label has none
     only_values: NDArray[np.integer]  # of labels with one value in the fold; else -1
     codes: NDArray[np.integer]  # true ones; -1 where not observed
     sample_weight: NDArray[np.float64] | None = None
