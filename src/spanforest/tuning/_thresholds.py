@@ -56,8 +56,8 @@ def threshold_predictions(
 
     Examples
     --------
-    >>> margins = np.linspace(-1, 1, 50)[:, None]
-    >>> fold = HeldOutMargins(margins, np.array([-1]), (margins > 0.5).astype(int))
+    >>> margins = np.linspace(-1, 1, 100).reshape(50, 2)
+    >>> fold = HeldOutMargins(margins, np.array([-1, -1]), (margins > 0.5).astype(int))
     >>> [[half]] = threshold_predictions([fold, fold], [0.5])[:1]
     >>> bool((half == fold.codes).mean() > 0.9)
     True
