@@ -23,7 +23,6 @@ from spanforest._parameters import check_count, check_number, seed_sequence
 from spanforest._progress import say
 from spanforest._training import Model, Settings
 from spanforest._weights import WeightedLabels, read_targets
-from spanforest._wording import quoted
 from spanforest.ensemble import (
     RandomGraphEnsembleClassifier,
     check_member_kernels,
@@ -137,7 +136,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         calibrated probability is larger, each label by itself. If one is chosen, the
         final ensemble has it, and ``probability=True``. ``"auto"``: 0.2 to 0.5 in steps
         of 0.05, or none if there is one label or a label has more than two values.
-        None: no thresholds. There must be two folds or more.
+        None: no thresholds.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -163,8 +162,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         Seconds that `fit` should take, compiling aside. Another kernel, or another
         fold, is tried only if it is expected to end in time, with the final ensemble.
         One kernel is always tried, and nothing is interrupted. The choice then depends
-        on the speed of the machine. `chosen_` names what was left out: kernels, folds,
-        larger values of C, averages, thresholds.
+        on the speed of the machine. `chosen_` names the kernels and folds that were
+        left out; averages may be left out too.
     verbose
         It shows `chosen_` at the end.
     random_state
@@ -292,10 +291,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return tags[0]
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and return self; another `aggregation` needs no new fit.
-
-        If a threshold was chosen, only ``predict(X, aggregation=...)`` replaces it.
-        """
+        """Set parameters, and return self; another `aggregation` needs no new fit."""
         super().set_params(**params)
         if "aggregation" in params and "best_estimator_" in vars(self):
             self.best_estimator_.set_params(aggregation=self.aggregation)
@@ -483,8 +479,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if len(kernels) > 1 and "precomputed" in kernels:
             raise ValueError(
                 '"precomputed" cannot be one of several kernels: X is either a kernel '
-                'matrix or features. Pass kernels="precomputed"; got '
-                f"{quoted(self.kernels)}."
+                f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
             )
         n_estimators = check_count("n_estimators", self.n_estimators)
         for kernel in kernels:
@@ -498,8 +493,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         if self.gammas is not None and not (scaled or is_auto(self.kernels)):
             raise ValueError(
                 f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
-                f"are {quoted(self.kernels)}. Leave gammas at None, or add such a "
-                "kernel."
+                f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
             )
         reader = clone(template)
         reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
