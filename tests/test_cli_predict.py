@@ -11,11 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from songs import (
     FEATURES,
     FEW,
+    LABELS,
+    frame_of,
     make_songs,
     predictions,
     reference,
 )
 
+from spanforest import RandomGraphEnsembleClassifier, save
 from spanforest.cli import main
 
 pytest.importorskip("typer")
@@ -94,6 +97,21 @@ def test_members_are_combined_as_asked(ok, songs, aggregation):
     assert_array_equal(predictions(ok, *args), reference().predict(X, aggregation))
     expected = reference().set_params(aggregation=aggregation).decision_function(X)
     assert_allclose(predictions(ok, *args, "--scores"), expected)
+
+
+@pytest.mark.needs_compiled
+def test_an_aggregation_takes_the_place_of_a_threshold(ok, folder):
+    songs = frame_of(*make_songs(40, 0))
+    params = {"probability": True, "threshold": 0.02, "random_state": 0}
+    model = RandomGraphEnsembleClassifier(3, **params)
+    model.fit(songs[FEATURES], songs[LABELS])
+    save(model, "m.spanforest")
+    songs.to_csv("songs.csv", index=False)
+    by_threshold, by_votes = (model.predict(songs[FEATURES], a) for a in (None, "mve"))
+    assert (by_threshold != by_votes).any()
+    args = "m.spanforest", "songs.csv"
+    assert_array_equal(predictions(ok, *args), by_threshold)
+    assert_array_equal(predictions(ok, *args, "--aggregation", "mve"), by_votes)
 
 
 @pytest.mark.slow

@@ -252,3 +252,6 @@ def test_a_threshold_turns_on_the_labels_whose_probability_is_larger(tmp_path):
 def test_a_threshold_that_does_not_fit_is_refused(params, y, message):
     with pytest.raises(ValueError, match=message):
         ensemble(2, **params).fit(X, y)
+    fitted = ensemble(2).fit(X, y).set_params(**params)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(X)

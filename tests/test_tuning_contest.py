@@ -173,6 +173,7 @@ def test_larger_values_of_c_are_tried_in_time_only(clock):
     assert entrant.n_costs == 2
     assert clock[0] == 2
     assert outcome.n_folds == 2
+    assert outcome.untried == ["larger values of C"]
 
 
 @pytest.fixture

@@ -34,6 +34,15 @@ def test_probabilities_are_calibrated_on_the_other_folds(folds):
             assert_array_equal(labels, threshold < P)
 
 
+def test_a_single_label_is_calibrated_without_a_bias_as_in_an_ensemble(folds):
+    alone = [
+        HeldOutMargins(fold.margins[:, :1], fold.only_values[:1], fold.codes[:, :1])
+        for fold in folds
+    ]
+    for fold, (half,) in zip(alone, threshold_predictions(alone, [0.5]), strict=True):
+        assert_array_equal(half, fold.margins > 0)
+
+
 def test_the_labels_of_a_fold_do_not_change_its_own_predictions(folds):
     changed = [folds[0]._replace(codes=1 - folds[0].codes), *folds[1:]]
     before, after = (threshold_predictions(one, [0.3]) for one in (folds, changed))

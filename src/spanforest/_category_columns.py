@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spanforest._dates import is_date, is_date_type, is_duration, is_duration_type
-from spanforest._text_columns import are_dates, name_rows
+from spanforest._dates import (
+    is_date,
+    is_date_text,
+    is_date_type,
+    is_duration,
+    is_duration_type,
+)
+from spanforest._text_columns import name_rows
 from spanforest._wording import did_you_mean, quoted
 from spanforest.metrics import is_missing
 
@@ -155,7 +161,7 @@ class CategoryColumns:
 
 
 def _is_date(value: Any) -> bool:
-    return are_dates([value]) if isinstance(value, str) else is_date(value)
+    return is_date_text(value) if isinstance(value, str) else is_date(value)
 
 
 def point_out_text(X: Any) -> None:

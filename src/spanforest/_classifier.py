@@ -363,8 +363,8 @@ class GraphClassifier(
 
         On trees and forests every label set is proven best. On graphs with cycles,
         message passing proves most of them; a search goes on with the others until it
-        has a proof or reaches its limit. An ensemble predicts by MAM, on a graph that
-        has cycles as a rule.
+        has a proof or reaches its limit. An ensemble predicts by MAM here, whatever its
+        `aggregation` and its `threshold` are; its graph has cycles as a rule.
 
         Parameters
         ----------
@@ -377,9 +377,9 @@ class GraphClassifier(
         Returns
         -------
         Decoding
-            `labels` as from `predict`, their `score`, a `bound` on the score of any
-            label set, the `slack` that rounding adds to it, and `proven`: whether no
-            label set scores more than this one by more than `slack`.
+            `labels` (a dense array), their `score`, a `bound` on the score of any label
+            set, the `slack` that rounding adds to it, and `proven`: whether no label
+            set scores more than this one by more than `slack`.
 
         Examples
         --------
@@ -406,8 +406,9 @@ class GraphClassifier(
         """Predict the k label sets of highest score, best first.
 
         On trees and forests every place is proven. On graphs with cycles a search goes
-        on until it has a proof or reaches its limit. An ensemble predicts by MAM, on a
-        graph that has cycles as a rule.
+        on until it has a proof or reaches its limit. An ensemble predicts by MAM here,
+        whatever its `aggregation` and its `threshold` are; its graph has cycles as a
+        rule.
 
         Parameters
         ----------

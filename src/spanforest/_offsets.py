@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanforest._parameters import LARGEST
+from spanforest._wording import quoted
 from spanforest.factors import FactorGraph
 
 __all__ = ["check_offset", "offset_cells", "read_offset"]
@@ -33,11 +34,12 @@ def read_offset(offset: Any) -> NDArray[np.float64]:
     if numbers.ndim > 1 or isinstance(offset, str) or not np.isfinite(numbers).all():
         raise ValueError(
             "offset must be a finite number, or a list with one for each label; got "
-            f"{offset!r:.80}."
+            f"{quoted(offset)}."
         )
     if np.abs(numbers).max(initial=0.0) > LARGEST:
         raise ValueError(
-            f"offset must be between {-LARGEST:g} and {LARGEST:g}; got {offset!r:.80}."
+            f"offset must be between {-LARGEST:g} and {LARGEST:g}; got "
+            f"{quoted(offset)}."
         )
     return numbers
 

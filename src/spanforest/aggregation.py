@@ -191,9 +191,7 @@ def consensus_margins(
     return predicted_margins(union, average_scores(union, members, scores))
 
 
-def margins_for(
-    aggregation: str,
-) -> Callable[..., list[NDArray[np.float64]]]:
+def margins_for(aggregation: str) -> Callable[..., list[NDArray[np.float64]]]:
     """Return the function that computes the margins that probabilities rest on.
 
     With MVE these are the margins of AMM: votes are too coarse.

@@ -288,17 +288,15 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         self._warn_of_identifiers(data, stacklevel=3)
         prepared = data.prepared(plan.settings.tol)
         models = self._train(prepared, plan, len(kept))
-        added = self._new_members(models, len(kept))
-        self._store([*kept, *added])
+        self._store([*kept, *self._new_members(models, len(kept))])
         if self.training == "joint":
             self.graphs_ = plan.draws[0].graphs(data)
         if self.probability:
             # predict_proba keeps to it if another aggregation is set later
             self._calibrated_aggregation = self.aggregation
             margins = margins_for(self.aggregation)
-            how = plan.settings._replace(offset=0.0)
+            how, seed = plan.settings._replace(offset=0.0), plan.calibration_seed
             members = RefittedMembers(self._member_factors, how, margins)
-            seed = plan.calibration_seed
             # not `prepared`: every fold slices a matrix of its own
             self.calibration_ = calibrate(data, members, seed, self._workers)
         return models
@@ -433,7 +431,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         """Predict label sets.
 
         With a `threshold`, and unless an aggregation is asked for, it predicts every
-        label whose probability is larger.
+        label whose probability is larger. `inference` does not matter then.
 
         Parameters
         ----------
@@ -453,6 +451,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         check_is_fitted(self)
         decoder = find_decoder(inference)
         if self.threshold is not None and aggregation is None:
+            self._check_decisions()  # parameters may have been set after `fit`
             return self.predict_for(X, threshold=self.threshold)
         aggregation = self._find_aggregation(aggregation)
         if aggregation == "mam":
@@ -476,7 +475,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         Yields
         ------
         ndarray of shape (n_samples, n_labels), or (n_samples,)
-            What an ensemble of that size would predict.
+            What an ensemble of that size would predict without a `threshold`.
         """
         check_is_fitted(self)
         aggregation = self._find_aggregation(aggregation)
@@ -493,7 +492,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         With MVE the difference in vote shares, with AMM the difference in average
         max-marginals, with MAM the difference in average score of having the label on
         and off, all other labels as predicted (if the consensus graph has no cycle,
-        they may follow). A label that had one value in training gets 1 or -1.
+        they may follow). A label that had one value in training gets 1 or -1. A
+        `threshold` changes nothing here.
 
         Parameters
         ----------
@@ -582,9 +582,8 @@ def check_member_kernels(kernel: Any, n_estimators: int) -> None:
     check_kernels(kernel, "kernel")
     if len(kernel) > n_estimators:
         raise ValueError(
-            "every kernel needs a member; got "
-            f"{len(kernel)} kernels for n_estimators={n_estimators}. Set "
-            f"n_estimators={len(kernel)} or more."
+            f"every kernel needs a member; got {len(kernel)} kernels for "
+            f"n_estimators={n_estimators}. Set n_estimators={len(kernel)} or more."
         )
 
 

@@ -63,4 +63,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -30,4 +30,4 @@ def _advance(all_values, all_once, all_past, settings):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -26,11 +26,11 @@ habits keep the time short:
 * What NumPy does as fast needs no routine, such as trying 256 labellings.
 
 These gained nothing: records read as attributes, Numba's option `no_rewrites`, and more
-routines merged. These gained up to 0.3 s each, but small fits took 3 to 7 % longer: no
-routine that only looks (`_look`), None in place of arrays that visits do not read, and
-short parts of visits as routines that forests and graphs with cycles share. With
-`keep_small`, visits compile 0.2 s faster and message passing 0.3 s, but they take 30 %
-longer. Steps on forests as a routine of their own: 0.1 s, and 6 % longer.
+routines merged. These gained up to 0.3 s each, but small fits took 3 to 7 % longer:
+None in place of arrays that visits do not read, and short parts of visits as routines
+that forests and graphs with cycles share. With `keep_small`, visits compile 0.2 s
+faster and message passing 0.3 s, but they take 30 % longer. Steps on forests as a
+routine of their own: 0.1 s, and 6 % longer.
 """
 
 import ctypes
@@ -267,4 +267,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     keep_small = do_nothing
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

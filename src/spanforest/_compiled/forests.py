@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

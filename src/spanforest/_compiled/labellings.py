@@ -177,9 +177,9 @@ def listed_steps(i, r, norm, work, lists):
 
     `lists` are from `pack_lists`. `norm` is the curvature that steps see. Each step
     moves mass from the worst labelling that has some to the best one of the list.
-    Scores and the shift of the marginals are updated. The example's margin violation
-    becomes the best score before: that of the best labelling in the list, or of a
-    better one that a search found.
+    Scores and the shift of the marginals are updated. state.hinge[i] becomes the best
+    score before the steps: that of the best labelling in the list, or of a better one
+    that a search found. The caller makes a margin violation of it.
     """
     keep_small()
     _, block, problem, state = work[0]
@@ -220,4 +220,4 @@ def listed_steps(i, r, norm, work, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

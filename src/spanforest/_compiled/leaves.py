@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -200,4 +200,4 @@ class LossTerm:
         return float(self._block.gram[0, 0])
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

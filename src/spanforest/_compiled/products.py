@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

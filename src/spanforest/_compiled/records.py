@@ -181,4 +181,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

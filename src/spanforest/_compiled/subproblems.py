@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

@@ -448,4 +448,4 @@ def visitor(order, block, problem, state, mixtures):
     return Call(visit, work.address, steps, lists.address), (work, lists, request)
 
 
-# stamp: f9ac2ee1ad9914ac
+# stamp: c10441d68cdfd243

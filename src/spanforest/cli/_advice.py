@@ -52,13 +52,13 @@ PHRASES = (
         r"features that the model needs are not there: \1",
     ),
     Phrase(r"Leave it out of Y\.", "Leave it out of the labels: --labels or --drop."),
-    Phrase("labels of Y", "labels of the data"),
+    Phrase(r"labels of Y\b", "labels of the data"),
     Phrase(
         "Y must hold values that occurred",
         "the labels must have values that occurred",
     ),
     Phrase(r"Encode Y as for fit\.", "Write them as in the training data."),
-    Phrase("X (has|looks)", r"the table of features \1"),
+    Phrase(r"\bX (has|looks)", r"the table of features \1"),
     Phrase(
         ", for example with sklearn.preprocessing.MaxAbsScaler",
         " by a constant",

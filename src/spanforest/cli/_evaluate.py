@@ -38,12 +38,14 @@ def evaluate(
     """Compare predictions with true labels.
 
     Shows the three measures of the paper: the share of labels that are right, the share
-    of examples with all labels right, and F1 over all labels. Three more measure the
-    order of the labels by their scores: average precision, the share of pairs in the
-    wrong order (ranking loss), and how many labels must be read to see all that are on
-    (coverage). F1 is over the labels with two values in training, as on the page of
-    'spanforest report'; the higher value is positive, and a value that training lacks
-    is not. The order needs two values of every label.
+    of examples with all labels right, and F1 of all labels together. Three more measure
+    the order of the labels by their scores: average precision, the share of pairs in
+    the wrong order (ranking loss), and how many labels must be read to see all that are
+    on (coverage). The order needs two values of every label.
+
+    F1 counts the labels with at most two values in training, as on the page of
+    'spanforest report'. The higher value is positive. A value that training lacks is
+    positive only if the label was never on in training.
 
     Labels and features are matched by name, in any order. If the labels have no names,
     in MODEL or in DATA, they are matched by position; their numbers must agree.

@@ -35,7 +35,10 @@ class TrainedModel:
 
     @classmethod
     def load(cls, path: Path, aggregation: Aggregation | None = None) -> "TrainedModel":
-        """Read a model file; `aggregation`, if given, replaces that of the model."""
+        """Read a model file.
+
+        An `aggregation` replaces that of the model, and its threshold if it has one.
+        """
         model = cls(load(path))
         if not isinstance(model.classifier, GraphClassifier):
             raise ValueError(
@@ -50,7 +53,7 @@ class TrainedModel:
                 raise bad_option(
                     "only an ensemble can be combined in several ways.", "--aggregation"
                 )
-            model.classifier.set_params(aggregation=aggregation.value)
+            model.classifier.set_params(aggregation=aggregation.value, threshold=None)
         return model
 
     @property

@@ -146,7 +146,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for script
 OtherAggregationOption = Annotated[
     Aggregation | None,
     typer.Option(
-        help="How to combine the members. By default as the model was trained."
+        help="How to combine the members, without the threshold that tuning may have "
+        "chosen. By default as the model was trained."
     ),
 ]
 

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from spanforest._wording import quoted
 from spanforest.datasets._memory import MemoryLimit
 from spanforest.datasets._text_files import (
     DAMAGED,
@@ -113,10 +114,10 @@ def _check_marks(csv_format: CsvFormat) -> None:
     delimiter, decimal = csv_format.get("delimiter"), csv_format.get("decimal")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise ValueError(
-            f"delimiter must be one character, such as ';'; got {delimiter!r}."
+            f"delimiter must be one character, such as ';'; got {quoted(delimiter)}."
         )
     if decimal not in (None, ".", ","):
-        raise ValueError(f"decimal must be '.' or ','; got {decimal!r}.")
+        raise ValueError(f"decimal must be '.' or ','; got {quoted(decimal)}.")
 
 
 def _read_text(path: str, encoding: str | None, memory: MemoryLimit) -> str:

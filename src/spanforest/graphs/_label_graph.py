@@ -121,7 +121,7 @@ def _canonical_edges(edges: ArrayLike, n_labels: int) -> NDArray[np.intp]:
     except ValueError:  # rows of different lengths
         pairs = np.empty(0, dtype=object)
     if pairs.dtype.kind not in "biuf":
-        raise ValueError(f"edges must be pairs of label numbers; got {edges!r:.80}.")
+        raise ValueError(f"edges must be pairs of label numbers; got {quoted(edges)}.")
     if pairs.size == 0:
         pairs = np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2:

@@ -1,4 +1,4 @@
-"""An ensemble that chooses its kernel, C and loss by cross-validation as it is fitted.
+"""An ensemble that chooses its parameters by cross-validation as it is fitted.
 
 For every kernel the training examples are compared once, and folds are slices of the
 result. On each fold a few trees learn all values of C one after the other, from where

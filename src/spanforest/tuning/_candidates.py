@@ -1,4 +1,4 @@
-"""What the search tries by default: kernels, offsets, and on how many examples."""
+"""What the search chooses from by default, and how many examples it sees."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ goes on after the first fold, and in the end averages of these kernels are tried
 Their members have the same graphs, so averages need no training. With the best of all,
 thresholds on probabilities are tried.
 
-A kernel that is best with the largest C after its first round is tried with larger
-values.
+A kernel that goes on after the first round, and is best with the largest C then, is
+tried with larger values.
 
 Nothing here depends on time unless there is a time limit, nor on the number of threads.
 """
@@ -139,8 +139,9 @@ def compete(
         for one in scored:
             if one not in going:
                 one.forget()
-        if not number:
-            contest.try_larger_costs(going, n_folds, is_last=is_last)
+        if number == 0:
+            in_time = contest.try_larger_costs(going, n_folds, is_last=is_last)
+            untried += [] if in_time else ["larger values of C"]
     averages, are_all = contest.average(going, n_folds)
     if not are_all:
         untried.append("some averages" if averages else "averages of kernels")
@@ -193,20 +194,26 @@ class Contest:
 
     def try_larger_costs(
         self, entrants: list[Entrant], n_folds: int, *, is_last: bool
-    ) -> None:
+    ) -> bool:
         """Try larger values of C with kernels that are best with the largest so far.
 
-        They are trained again with all values, from the smallest on: the results are
-        those of a search that had all of them from the beginning.
+        Return whether time allowed for all. These kernels are trained again with all
+        values, from the smallest on, so that each value of C has the scores of a search
+        that had all of them from the beginning.
         """
-        n_costs = len(self.search.grid.Cs)
+        n_costs, are_all = len(self.search.grid.Cs), True
         for one in entrants:
             is_at_edge = one.table.place_of_best(n_folds)[0] == one.n_costs - 1
+            if one.n_costs == n_costs or not is_at_edge:
+                continue
             seconds = 2 * one.seconds + self._final_seconds(entrants, n_folds)
-            if one.n_costs < n_costs and is_at_edge and self.deadline.allows(seconds):
-                one.n_costs, one.table.near_best = n_costs, []
-                self._score(one, range(n_folds))
-                self._make_room(entrants, n_folds, is_last=is_last)
+            if not self.deadline.allows(seconds):
+                are_all = False
+                continue
+            one.n_costs, one.table.near_best = n_costs, []
+            self._score(one, range(n_folds))
+            self._make_room(entrants, n_folds, is_last=is_last)
+        return are_all
 
     def average(
         self, entrants: list[Entrant], n_folds: int

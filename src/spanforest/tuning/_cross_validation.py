@@ -2,7 +2,8 @@
 
 The kernel matrix is computed once and sliced per fold. Values of C are solved in
 ascending order, each from the previous solution. Offsets are added to the scores of
-held-out examples: they need no training.
+held-out examples, and thresholds are applied to probabilities that follow from these
+scores: neither needs training.
 """
 
 from __future__ import annotations
@@ -243,7 +244,7 @@ class Search(NamedTuple):
         grid, weight = self.grid, self.judge.sample_weight
         at_c, at_loss, _ = table.place_of_best(n_folds)
         settings = self.plan.settings._replace(loss=grid.losses[at_loss])
-        folds = []
+        start, folds = clock(), []
         for place in range(n_folds):
             held, (_, test) = held_out[place, at_loss], self.folds[place]
             only = [-1 if len(values) > 1 else values[0] for values in held.values]
@@ -255,7 +256,6 @@ class Search(NamedTuple):
                     None if weight is None else weight[test],
                 )
             )
-        start = clock()
         predictions = threshold_predictions(folds, grid.thresholds)
         seconds = (clock() - start) / (len(folds) * len(grid.thresholds))
         for place, by_threshold in enumerate(predictions):

@@ -120,8 +120,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         0.5, 1, 2. Kernels in lists and sums have their default gamma.
     Cs : sequence of float
         Values of C to choose from: the weight of the training errors. ``"auto"``: 0.3,
-        1, 3 and 10; and with a kernel that is best with 10 after its first fold also 30
-        and 100.
+        1, 3 and 10; also 30 and 100 with a kernel that goes on after the first fold and
+        was best with 10 there (on all folds, if kernels are named).
     losses : str or sequence of str
         Losses to choose from. ``"edge"`` counts edges whose label pair is wrong,
         ``"hamming"`` counts wrong labels.
@@ -186,7 +186,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     best_index_ : int
         Its place in `cv_results_`. Of equal candidates the first one is chosen: that of
         the earlier kernel, the smaller gamma, the smaller C, the earlier loss, the
-        offset nearer to 0.
+        offset nearer to 0; an offset before a threshold.
     best_estimator_ : RandomGraphEnsembleClassifier
         The final ensemble, which all methods delegate to.
     cv_results_ : dict of arrays

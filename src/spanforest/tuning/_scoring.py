@@ -21,6 +21,7 @@ from sklearn.metrics import (
 from spanforest._labels import LabelCoding
 from spanforest._parameters import check_number
 from spanforest._weights import WeightedLabels
+from spanforest._wording import quoted
 from spanforest.metrics import MEASURES, Measure
 
 SCORINGS = ("mean", *MEASURES)
@@ -119,7 +120,7 @@ class Judge(NamedTuple):
             raise ValueError(
                 "scoring must compare true and predicted label sets, as do "
                 f"{', '.join(map(repr, SCORINGS))}, 'f1_macro' and 'jaccard_samples' "
-                f"of labels with two values; {scoring!r} cannot: {reason}."
+                f"of labels with two values; {quoted(scoring)} cannot: {reason}."
             ) from error
 
     def _has(self, measure: Measure) -> bool:
@@ -184,7 +185,7 @@ def _measure_of(scoring: Any) -> Any:
         raise ValueError(
             f"scoring must be one of {', '.join(map(repr, SCORINGS))}, the name of a "
             "scorer of scikit-learn such as 'f1_macro', a scorer, or a function of "
-            f"true and predicted labels; got {scoring!r}."
+            f"true and predicted labels; got {quoted(scoring)}."
         )
     return Scorer(scoring) if _n_required(scoring) == 3 else scoring
 

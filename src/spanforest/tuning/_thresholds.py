@@ -20,7 +20,7 @@ __all__ = ["HeldOutMargins", "threshold_predictions"]
 class HeldOutMargins(NamedTuple):
     """How strongly each label of the test examples of a fold is predicted to be on."""
 
-    margins: NDArray[np.float64]  # (n_test, n_labels); NaN if the fold has one value
+    margins: NDArray[np.float64]  # (n_test, n_labels); NaN if the label has none
     only_values: NDArray[np.integer]  # of labels with one value in the fold; else -1
     codes: NDArray[np.integer]  # true ones; -1 where not observed
     sample_weight: NDArray[np.float64] | None = None
@@ -56,8 +56,8 @@ def threshold_predictions(
 
     Examples
     --------
-    >>> margins = np.linspace(-1, 1, 50)[:, None]
-    >>> fold = HeldOutMargins(margins, np.array([-1]), (margins > 0.5).astype(int))
+    >>> margins = np.linspace(-1, 1, 100).reshape(50, 2)
+    >>> fold = HeldOutMargins(margins, np.array([-1, -1]), (margins > 0.5).astype(int))
     >>> [[half]] = threshold_predictions([fold, fold], [0.5])[:1]
     >>> bool((half == fold.codes).mean() > 0.9)
     True
@@ -66,7 +66,10 @@ def threshold_predictions(
     for here, fold in enumerate(folds):
         others = _joined([one for there, one in enumerate(folds) if there != here])
         calibration = fit_calibration(
-            others.in_pairs, others.known_codes, sample_weight=others.sample_weight
+            others.in_pairs,
+            others.known_codes,
+            biases=others.margins.shape[1] > 1,  # as in the final ensemble
+            sample_weight=others.sample_weight,
         )
         P = np.column_stack([p[:, 1] for p in calibration.probabilities(fold.in_pairs)])
         P = np.where(np.isnan(fold.margins), fold.only_values, P)
