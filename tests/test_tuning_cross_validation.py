@@ -178,6 +178,9 @@ def test_a_threshold_that_helps_the_measure_is_chosen():
         **final.get_params() | fitted.best_params_
     ).fit(X, Y)
     assert_array_equal(again.predict(X_new), expected)
+    label_sets = final.predict(X_new, "amm")
+    fitted.set_params(aggregation="amm")
+    assert_array_equal(fitted.predict(X_new), label_sets)
 
 
 def test_thresholds_are_for_several_labels_with_two_values():

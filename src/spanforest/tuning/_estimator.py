@@ -163,7 +163,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         fold, is tried only if it is expected to end in time, with the final ensemble.
         One kernel is always tried, nothing is interrupted, and what would take too long
         to train is not chosen. The choice then depends on the speed of the machine.
-        `chosen_` names what was left out: kernels, folds, averages, thresholds.
+        `chosen_` names what was left out.
     verbose
         It shows `chosen_` at the end.
     random_state
@@ -184,9 +184,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     best_score_ : float
         Mean score over the folds of the choice.
     best_index_ : int
-        Its place in `cv_results_`. Of equal candidates the first one is chosen: that of
-        the earlier kernel, the smaller gamma, the smaller C, the earlier loss, the
-        offset nearer to 0; an offset before a threshold.
+        Its place in `cv_results_`; of equal candidates the first. Under a time limit
+        there may be better ones, which would have taken too long to train.
     best_estimator_ : RandomGraphEnsembleClassifier
         The final ensemble, which all methods delegate to.
     cv_results_ : dict of arrays
@@ -291,14 +290,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return tags[0]
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and return self; another `aggregation` needs no new fit."""
+        """Set parameters; another `aggregation` works at once, without a threshold."""
         super().set_params(**params)
         if "aggregation" in params and "best_estimator_" in vars(self):
-            self.best_estimator_.set_params(aggregation=self.aggregation)
+            final = self.best_estimator_
+            final.set_params(aggregation=self.aggregation, threshold=None)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
-        # a fit that fails may leave a choice, and an ensemble that is not trained
+        # a fit that fails may leave an ensemble that is not trained
         final = vars(self).get("best_estimator_")
         return final is not None and final.__sklearn_is_fitted__()
 
