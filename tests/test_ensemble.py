@@ -228,6 +228,7 @@ def test_a_threshold_turns_on_the_labels_whose_probability_is_larger(tmp_path):
     expected = clf.predict_proba(X_new) > 0.2
     assert_array_equal(clf.predict(X_new), expected)
     assert clf.score(X_new, expected.astype(int)) == 1.0
+    assert_array_equal(clf.decision_function(X_new) > 0, expected)
     limits = np.linspace(0.1, 0.9, Y.shape[1])
     clf.set_params(threshold=limits)
     assert_array_equal(clf.predict(X_new), clf.predict_proba(X_new) > limits)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -169,6 +170,20 @@ class LabelPredictionsMixin:
             for of_label, is_on in zip(P, self._coding.is_on, strict=True)
         ]
         return np.column_stack(columns).astype(np.float64)
+
+    def _log_odds_above(self, X: Any, threshold: Any) -> NDArray[np.float64]:
+        """Return the log odds of labels minus those of the threshold.
+
+        They are positive where the probability is larger than the threshold.
+        """
+        on = self._probability_on(self._probabilities(X))
+        smallest = np.finfo(np.float64).eps
+        odds, limit = (
+            logit(np.clip(p, smallest, 1 - smallest))
+            for p in (on, np.asarray(threshold, dtype=np.float64))
+        )
+        above = odds - limit
+        return above[:, 0] if self._coding.is_vector else above
 
     def _probabilities(self, X: Any) -> list[NDArray[np.float64]]:
         """Return the probability of each value of each label."""

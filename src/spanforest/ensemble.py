@@ -492,8 +492,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
         With MVE the difference in vote shares, with AMM the difference in average
         max-marginals, with MAM the difference in average score of having the label on
         and off, all other labels as predicted (if the consensus graph has no cycle,
-        they may follow). A label that had one value in training gets 1 or -1. A
-        `threshold` changes nothing here.
+        they may follow). A label that had one value in training gets 1 or -1. With a
+        `threshold`, how far the log odds of the label are above those of the threshold.
 
         Parameters
         ----------
@@ -506,11 +506,11 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             For 1-D `y`: (n_samples,) with two classes, else (n_samples, n_classes).
         """
         check_is_fitted(self)
-        aggregation = self._find_aggregation(None)
-        if aggregation != "mam":
-            return self._decisions(
-                X, lambda rows: self._ballot(rows).strengths(aggregation)
-            )
+        if self.threshold is not None:
+            return self._log_odds_above(X, self.threshold)
+        chosen = self._find_aggregation(None)
+        if chosen != "mam":
+            return self._decisions(X, lambda rows: self._ballot(rows).strengths(chosen))
         return self._decisions(X, self._margins)
 
     def _find_aggregation(self, aggregation: str | None) -> str:
