@@ -1,6 +1,7 @@
 """Label graphs: their properties, and the union of several."""
 
 import pickle
+from itertools import combinations, compress, product
 
 import networkx as nx
 import numpy as np
@@ -72,3 +73,19 @@ def test_the_consensus_graph_has_every_edge_of_any_graph_once(n_labels, n, seed)
 def test_a_graph_needs_a_label():
     with pytest.raises(ValueError, match="at least 1; got 0"):
         LabelGraph(0, [])
+
+
+def test_a_forest_has_one_edge_less_than_labels_in_every_component():
+    pairs = list(combinations(range(6), 2))
+    for chosen in product([False, True], repeat=len(pairs)):
+        edges = list(compress(pairs, chosen))
+        if len(edges) < 6:  # more edges than that have a cycle
+            graph = LabelGraph(6, edges)
+            n_components = nx.number_connected_components(graph_of(edges))
+            assert graph.is_forest == (len(edges) == 6 - n_components), edges
+
+
+def graph_of(edges):
+    graph = nx.empty_graph(6)
+    graph.add_edges_from(edges)
+    return graph

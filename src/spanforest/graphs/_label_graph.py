@@ -87,9 +87,9 @@ class LabelGraph:
         above = list(range(self.n_labels))  # a label that it is joined to, or itself
         for u, v in self.edges.tolist():
             while above[u] != u:
-                u = above[u] = above[above[u]]
+                above[u] = u = above[above[u]]
             while above[v] != v:
-                v = above[v] = above[above[v]]
+                above[v] = v = above[above[v]]
             if u == v:
                 return False
             above[v] = u
