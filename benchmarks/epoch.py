@@ -23,9 +23,8 @@ def compare(what, form, problem, products, target):
         for array, value in zip(state, saved, strict=True):
             array[...] = value
 
-    def epoch():
-        form._epoch(order, compiled, hinge, None, SCALE)
-
+    form.scale[0] = SCALE
+    epoch = form.epochs(order, compiled, hinge, None)
     weights = form.coordinates.expand(form.weights)
     A = form.coordinates.expand(form.dual_coef)
     epoch()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from spanforest._compiled import advance_averages
+from spanforest._compiled import Averages
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -25,7 +25,7 @@ def test_averages_have_the_bits_of_their_formula(order):
         new_past = new_rho * value + (1.0 - new_rho) * new_rho * new_once
         expected.append((new_past + new_scale * latest, new_once, new_past))
 
-    advance_averages(values, once, past, (rho, new_rho), (scale, new_scale))
+    Averages(values, once, past).advance((rho, new_rho), (scale, new_scale))
 
     for computed, formula in zip(
         zip(values, once, past, strict=True), expected, strict=True

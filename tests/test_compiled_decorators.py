@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from spanforest._compiled.decorators import (
-    PACKED_SIZE,
     call_pointer,
     compiled,
     from_python,
@@ -77,7 +76,7 @@ def packed_numbers(dtype=np.float64):
 @pytest.mark.parametrize("from_compiled_code", [True, False])
 def test_a_routine_reads_a_packed_record_where_it_is(from_compiled_code):
     record, total = packed_numbers()
-    routine = through_pointer(add_up, (0, 0, record), record.checksum)
+    routine = through_pointer(add_up, (0, 0, record), record.kind)
     if from_compiled_code:
         add_up_there(routine, 1, 4, record.address)
     else:
@@ -90,15 +89,45 @@ def test_packed_records_of_other_types_have_a_routine_of_their_own():
     pointers = set()
     for dtype in (np.float64, np.float32, np.float64):
         record, total = packed_numbers(dtype)
-        routine = through_pointer(add_up, (0, 0, record), record.checksum)
+        routine = through_pointer(add_up, (0, 0, record), record.kind)
         add_up_there(routine, 1, 4, record.address)
         assert total == [3]
         pointers.add(routine.address)
     assert len(pointers) == 2
 
 
+LAYOUTS = {
+    "C": np.arange(6.0).reshape(2, 3),
+    "Fortran": np.arange(6.0).reshape(3, 2).T,
+    "strided": np.arange(12.0).reshape(2, 6)[:, ::2],
+    "float32": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "boolean": np.eye(2, 3, dtype=bool),
+    "empty": np.zeros((0, 3)),
+    "read-only": np.broadcast_to(np.arange(3.0), (2, 3)),
+}
+
+
+def copy_entries(record):
+    number, (array, share), out = record[0]
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            out[i, j] = number + share * array[i, j]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_numba_reads_arrays_of_every_layout_from_a_packed_record(layout):
+    array, out = LAYOUTS[layout], np.zeros((2, 3))
+    record = pack((7, (array, 0.5), out))
+    from_python(
+        through_pointer(copy_entries, (record,), record.kind), [record.address]
+    )()
+    np.testing.assert_array_equal(out[: len(array)], 7 + 0.5 * array)
+
+
 @pytest.mark.needs_compiled
-def test_a_record_that_is_too_large_is_refused():
-    n_arrays = PACKED_SIZE // 56 + 1  # an array of one dimension takes seven numbers
-    with pytest.raises(Exception, match="more than 8192 bytes"):
-        pack(tuple(np.zeros(1) for _ in range(n_arrays)))
+@pytest.mark.parametrize(
+    "number", [True, np.bool_(1), np.float32(1), np.int32(1), None]
+)
+def test_what_numba_would_write_in_another_form_is_not_packed(number):
+    with pytest.raises(TypeError, match="expected arrays, integers and floats"):
+        pack((np.zeros(1), number))

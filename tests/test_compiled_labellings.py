@@ -21,7 +21,7 @@ def test_the_masses_of_the_lists_are_those_of_the_dual_variables(task):
     n = len(task.X)
     for _ in range(4):
         cycles.make_room()
-        form._epoch(np.arange(n), compiled, np.zeros(n), cycles.mixtures)
+        form.epochs(np.arange(n), compiled, np.zeros(n), cycles.mixtures)()
     mixtures, A = cycles.mixtures, form.coordinates.expand(form.dual_coef)
     atol = 1e-9 * (1.0 + task.C)
     for i in range(n):

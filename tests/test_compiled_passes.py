@@ -29,7 +29,7 @@ def one_pass(task, kind, order):
     form = task.form(kind)
     hinge = np.full(len(task.X), np.nan)
     compiled = solver.compiled_problem(task.problem)
-    form._epoch(np.asarray(order), compiled, hinge, None)
+    form.epochs(np.asarray(order), compiled, hinge, None)()
     return form, hinge
 
 
@@ -89,7 +89,7 @@ def test_routines_are_not_compiled_for_arrays_of_an_unusual_layout(
 
     def dual_coef(data):
         form, compiled = kind(data, coordinates), solver.compiled_problem(problem)
-        form._epoch(np.arange(20), compiled, np.zeros(20), None)
+        form.epochs(np.arange(20), compiled, np.zeros(20), None)()
         return form.dual_coef
 
     expected = dual_coef(usual(task.X))

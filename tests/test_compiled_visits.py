@@ -22,6 +22,9 @@ from scipy import optimize
 from strategies import trials
 
 from spanforest import solver
+from spanforest._compiled.decorators import from_python
+from spanforest._compiled.passes import block_buffers
+from spanforest._compiled.visits import visitor
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.solver import (
@@ -60,11 +63,16 @@ def test_marginals_on_a_cycle_are_a_mixture_of_label_sets(task):
 
 
 def one_step_each(task):
-    """The dual variables after one visit of every example, one step per visit."""
+    """The dual variables after a few visits of every example, one step per visit."""
     form = linear_form(task.X, task.problem.coordinates, task.fit_intercept)
-    compiled = solver.compiled_problem(task.problem)._replace(max_steps=1)
-    for _ in range(4):  # as many rounds: later ones start from mixtures of label sets
-        form._epoch(np.arange(len(task.X)), compiled, np.zeros(len(task.X)), None)
+    n, block = len(task.X), block_buffers(1, form.coordinates.n)
+    state, problem = form._state(np.zeros(n)), solver.compiled_problem(task.problem)
+    call, _kept = visitor(np.arange(n), block, problem, state, None)
+    for i in [*range(n)] * 4:  # later rounds start from mixtures of label sets
+        block.scores[0, : form.coordinates.n] = task.X[i] @ form.weights
+        block.gram[0, 0] = task.X[i] @ task.X[i]
+        from_python(call.visit, (i, i + 1, 1, *call[1:]))()
+        form.weights += np.outer(task.X[i], block.change[0])
     return form.coordinates.expand(form.dual_coef)
 
 

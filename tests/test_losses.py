@@ -47,7 +47,9 @@ def compiled_tables(factors, loss, y, scores):
     problem = Problem(factors, loss, np.array([y], dtype=np.int32), C=1.0)
     with_loss, true_score = np.array([scores]), np.empty(1)
     rows = np.zeros(1, dtype=np.int64)
-    _compiled.augment_rows(with_loss, rows, compiled_problem(problem), true_score)
+    _compiled.augment_rows(
+        with_loss, rows, compiled_problem(problem).record, true_score
+    )
     return with_loss[0]
 
 

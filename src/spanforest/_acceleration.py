@@ -32,8 +32,7 @@ class Acceleration:
 
     def __init__(self) -> None:
         self.rho, self.scale = 0.0, 1.0
-        self._once: list[NDArray[np.float64]] = []
-        self._past: list[NDArray[np.float64]] = []  # value - scale * A's own value
+        self._averages: _compiled.Averages | None = None
 
     def advance(self, kappa: float, values: Sequence[NDArray[np.float64]]) -> None:
         """Begin an epoch with a new κ, and change `values` in place accordingly.
@@ -43,13 +42,13 @@ class Acceleration:
         epoch. Between two calls the caller adds `scale` times each change of A's own
         value.
         """
-        if not self._once:
-            self._once = [np.zeros_like(value) for value in values]
-            self._past = [np.zeros_like(value) for value in values]
+        if self._averages is None:
+            once = [np.zeros_like(value) for value in values]
+            past = [np.zeros_like(value) for value in values]  # value - scale * A's own
+            self._averages = _compiled.Averages(values, once, past)
         rho = 1.0 - 1.0 / math.sqrt(1.0 + kappa)
         scale = (1.0 - rho) ** 2
-        settings = (self.rho, rho), (self.scale, scale)
-        _compiled.advance_averages(values, self._once, self._past, *settings)
+        self._averages.advance((self.rho, rho), (self.scale, scale))
         self.rho, self.scale = rho, scale
 
 

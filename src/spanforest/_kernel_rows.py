@@ -17,7 +17,7 @@ from scipy import sparse
 from spanforest import _compiled
 from spanforest.factors import Coordinates
 from spanforest.kernels import KernelSpec, unit_diagonal
-from spanforest.solver import BLOCK_SIZE, Form, KernelForm
+from spanforest.solver import BLOCK_SIZE, Epoch, Form, KernelForm
 
 CACHE_SIZE = 2**30  # bytes of rows that are kept
 CHUNK_BYTES = 2**26  # of the rows that are computed at once
@@ -182,33 +182,35 @@ class KernelRowsForm(KernelForm):
         """Compute rows in double precision from now on, also for later values of C."""
         self._rough, self._room = False, None
 
-    def _epoch(
+    def epochs(
         self,
         order: NDArray[np.intp],
-        problem: _compiled.ProblemArrays,
+        problem: _compiled.Packed,
         hinge: NDArray[np.float64],
         mixtures: _compiled.Mixtures | None,
-        scale: float = 1.0,
-    ) -> None:
-        """Visit the chunks in the order of their first examples."""
-        place = np.argsort(order)
+    ) -> Epoch:
+        """Return a function that visits chunks in the order of their first examples."""
+        record, whole = problem.record, self._state(hinge)
         chunks = chunks_of(*self.data.shape)
-        for number in np.argsort([place[chunk.start] for chunk in chunks]):
-            chunk = chunks[number]
-            rows = self._rows_of(chunk, number)
-            state = self._state(hinge, scale)._replace(
-                dual_coef=self.dual_coef[chunk], hinge=hinge[chunk]
-            )
-            _compiled.kernel_pass(
-                np.argsort(place[chunk]),
-                BLOCK_SIZE,
-                rows,
-                problem._replace(targets=problem.targets.of(chunk)),
-                state,
-                None if mixtures is None else mixtures.of(chunk),
-                self._squared_norms[chunk],
-            )
-            self.weights[chunk] = rows.weights.T
+
+        def epoch() -> None:
+            place = np.argsort(order)
+            for number in np.argsort([place[chunk.start] for chunk in chunks]):
+                chunk = chunks[number]
+                rows = self._rows_of(chunk, number)
+                visit = _compiled.kernel_pass(
+                    np.argsort(place[chunk]),
+                    BLOCK_SIZE,
+                    rows,
+                    _compiled.pack(record._replace(targets=record.targets.of(chunk))),
+                    whole._replace(dual_coef=self.dual_coef[chunk], hinge=hinge[chunk]),
+                    None if mixtures is None else mixtures.of(chunk),
+                    self._squared_norms[chunk],
+                )
+                visit()
+                self.weights[chunk] = rows.weights.T
+
+        return epoch
 
     def _rows_of(self, chunk: slice, number: int) -> _compiled.DenseRows:
         """Return the kernel rows of a chunk, its weights, and those of all examples.

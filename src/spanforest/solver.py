@@ -48,9 +48,9 @@ __all__ = [
 ]
 
 BLOCK_SIZE = 8  # examples whose scores are computed at once before they are visited
-STEPS_PER_VISIT = 3
 USUAL_RATIO = 0.75  # of an exact gap to its estimate, before the first one is known
 Watch = Callable[[int, float], None]  # called with every epoch and its relative gap
+Epoch = Callable[[], None]  # visits all examples
 
 
 class Problem(NamedTuple):
@@ -178,21 +178,22 @@ class Form(ABC):
         self.dual_coef = np.zeros((data.shape[0], coordinates.n))
         self.weights = np.zeros((data.shape[1], coordinates.n))
         self.intercept = np.zeros(coordinates.n)
+        self.scale = np.ones(1)  # changes of `dual_coef` enter the weights times it
 
     @abstractmethod
-    def _epoch(
+    def epochs(
         self,
         order: NDArray[np.intp],
-        problem: _compiled.ProblemArrays,
+        problem: _compiled.Packed,
         hinge: NDArray[np.float64],
         mixtures: _compiled.Mixtures | None,
-        scale: float = 1.0,
-    ) -> None:
-        """Visit examples in this order, and change the dual variables and weights.
+    ) -> Epoch:
+        """Return a function that visits examples in this order.
 
-        `mixtures` are the lists of labellings, None on a forest. hinge[i] becomes
-        the margin violation of example i when it was visited. Changes of the dual
-        variables enter the weights times `scale`.
+        It changes the dual variables and weights, and reads the order and the arrays
+        of this form anew whenever it is called. `mixtures` are the lists of labellings,
+        None on a forest. hinge[i] becomes the margin violation of example i when it was
+        visited.
         """
 
     def begin(self, A: NDArray[np.float64]) -> None:
@@ -234,9 +235,13 @@ class Form(ABC):
         """Return F from the products, which lack the constant feature."""
         return self.coordinates.expand(products + self.constant * self.intercept)
 
-    def _state(self, hinge: NDArray[np.float64], scale: float) -> _compiled.State:
+    def _state(self, hinge: NDArray[np.float64]) -> _compiled.State:
         return _compiled.State(
-            self.dual_coef, self.intercept, hinge, scale, self.constant
+            self.dual_coef,
+            self.intercept,
+            hinge,
+            self.scale,
+            self.constant,
         )
 
 
@@ -255,22 +260,34 @@ class DenseForm(Form):
         # what epochs multiply by; certificates use `data`
         self.epoch_data = np.ascontiguousarray(data)
 
-    def _epoch(
+    def epochs(
         self,
         order: NDArray[np.intp],
-        problem: _compiled.ProblemArrays,
+        problem: _compiled.Packed,
         hinge: NDArray[np.float64],
         mixtures: _compiled.Mixtures | None,
-        scale: float = 1.0,
-    ) -> None:
-        """Visit examples in this order, a block at a time."""
-        state = self._state(hinge, scale)
-        _compiled.dense_pass(order, BLOCK_SIZE, self._rows(), problem, state, mixtures)
+    ) -> Epoch:
+        """Return a function that visits examples a block at a time."""
+        rows, state = self._rows(), self._state(hinge)
+        visit = _compiled.dense_pass(order, BLOCK_SIZE, rows, problem, state, mixtures)
+        return _rounding_first(rows, visit)
 
     def _rows(self) -> _compiled.DenseRows:
         data, weights = _compiled.read_only(self.epoch_data), self.weights.T
         rounded = weights.astype(data.dtype, copy=False)
         return _compiled.DenseRows(data, weights, rounded)
+
+
+def _rounding_first(rows: _compiled.DenseRows, visit: Epoch) -> Epoch:
+    """Return epochs that begin by copying the weights to the data's precision."""
+    if rows.rounded is rows.weights:
+        return visit
+
+    def epoch() -> None:
+        rows.rounded[...] = rows.weights
+        visit()
+
+    return epoch
 
 
 class KernelForm(DenseForm):
@@ -292,18 +309,19 @@ class KernelForm(DenseForm):
             self.epoch_data = np.ascontiguousarray(single)
         self._squared_norms = np.zeros(len(data))
 
-    def _epoch(
+    def epochs(
         self,
         order: NDArray[np.intp],
-        problem: _compiled.ProblemArrays,
+        problem: _compiled.Packed,
         hinge: NDArray[np.float64],
         mixtures: _compiled.Mixtures | None,
-        scale: float = 1.0,
-    ) -> None:
-        """Visit examples in this order, a block at a time, and note their scores."""
-        state, norms = self._state(hinge, scale), self._squared_norms
-        rows = self._rows()
-        _compiled.kernel_pass(order, BLOCK_SIZE, rows, problem, state, mixtures, norms)
+    ) -> Epoch:
+        """Return a function that visits blocks of examples, and notes their scores."""
+        rows, state, norms = self._rows(), self._state(hinge), self._squared_norms
+        visit = _compiled.kernel_pass(
+            order, BLOCK_SIZE, rows, problem, state, mixtures, norms
+        )
+        return _rounding_first(rows, visit)
 
     def sharpen(self) -> None:
         """Multiply by the kernel itself from now on, also for later values of C."""
@@ -337,17 +355,18 @@ class SparseForm(Form):
         super().__init__(data, coordinates, fit_intercept)
         self.rows = _compiled.SparseRows.of(data)
 
-    def _epoch(
+    def epochs(
         self,
         order: NDArray[np.intp],
-        problem: _compiled.ProblemArrays,
+        problem: _compiled.Packed,
         hinge: NDArray[np.float64],
         mixtures: _compiled.Mixtures | None,
-        scale: float = 1.0,
-    ) -> None:
-        """Visit examples in this order, one at a time."""
-        rows, state = self.rows, self._state(hinge, scale)
-        _compiled.sparse_pass(order, rows, self.weights, problem, state, mixtures)
+    ) -> Epoch:
+        """Return a function that visits examples one at a time."""
+        rows, state = self.rows, self._state(hinge)
+        return _compiled.sparse_pass(
+            order, rows, self.weights, problem, state, mixtures
+        )
 
 
 def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -> Form:
@@ -451,11 +470,11 @@ class _Ascent:
         self.cycles = cycles
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
         self.acceleration = Acceleration()
+        self._order = np.arange(len(problem.Y))
+        self._visit: Epoch | None = None  # made when it is first needed
+        self._inspection = _compiled.Inspection(self.problem, form._state(self.hinge))
         # <loss, mu> of A itself and of the smoothed A
-        self._measure_loss = _compiled.LossTerm(
-            self.problem, form._state(self.hinge, 1.0)
-        )
-        self.latest_loss_term = self._measure_loss()
+        self.latest_loss_term = self._inspection.loss_term()
         # 0-d array: Acceleration changes it in place
         self.loss_term = np.array(self.latest_loss_term)
         self.squared_norm = form.squared_norm()  # when last computed
@@ -486,6 +505,7 @@ class _Ascent:
             stalled = not pace.observe(estimate)
             if stalled or (self.cycles is None and gap > estimate):
                 form.sharpen()  # single precision may be what keeps the gap open
+                self._visit = None
             if watch is not None:
                 watch(len(gaps), _relative(gap, dual))
         expand, history = form.coordinates.expand, (np.array(gaps), np.array(seconds))
@@ -499,13 +519,16 @@ class _Ascent:
         """
         form, acceleration = self.form, self.acceleration
         acceleration.advance(kappa, [form.weights, form.intercept, self.loss_term])
-        order = rng.permutation(len(self.hinge))
-        mixtures = None
+        self._order[:] = rng.permutation(len(self._order))
         if self.cycles is not None:
-            self.cycles.make_room()
-            mixtures = self.cycles.mixtures
-        form._epoch(order, self.problem, self.hinge, mixtures, acceleration.scale)
-        latest = self._measure_loss()
+            self.cycles.make_room()  # this may need other arrays
+            self._visit = None
+        if self._visit is None:
+            mixtures = None if self.cycles is None else self.cycles.mixtures
+            self._visit = form.epochs(self._order, self.problem, self.hinge, mixtures)
+        form.scale[0] = acceleration.scale
+        self._visit()
+        latest = self._inspection.loss_term()
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
 
@@ -516,19 +539,18 @@ class _Ascent:
         bring the gap down to `tol` times the dual objective. Returns the gap; or what
         it is at least, if that alone is too large and nothing was searched.
         """
-        form, everyone, cycles = self.form, np.arange(len(self.hinge)), self.cycles
-        state = form._state(self.hinge, scale=1.0)
-        for chunk in _chunks(len(everyone), form.chunk_size):
+        form, cycles = self.form, self.cycles
+        for chunk in _chunks(len(self.hinge), form.chunk_size):
             products = form.products(chunk)
             form.note_products(chunk, products)
             if cycles is None:
-                _compiled.hinge_rows(everyone[chunk], products, self.problem, state)
+                self._inspection.measure_hinge(chunk.start, products)
             else:
                 self._bound_hinge(cycles, chunk)
         dual, gap = self.dual_and_gap()
         if cycles is None:
             return gap
-        box = self.problem.targets.box
+        box = self.problem.record.targets.box
 
         def prove(i: int) -> None:
             self._bound_hinge(cycles, slice(i, i + 1), exactly=True)
@@ -541,7 +563,7 @@ class _Ascent:
         """Bound the margin violations of some examples on a graph with cycles."""
         scores, rows = self.form.scores(chunk), np.arange(chunk.start, chunk.stop)
         true_scores = np.empty(len(rows))
-        _compiled.augment_rows(scores, rows, self.problem, true_scores)
+        _compiled.augment_rows(scores, rows, self.problem.record, true_scores)
         cycles.measure(rows, scores, true_scores, exactly=exactly)
         self.hinge[rows] = cycles.most[rows]
 
@@ -553,13 +575,13 @@ class _Ascent:
         so is the dual: ‖w‖² is made of terms of different moments.
         """
         self.squared_norm = squared_norm = self.form.squared_norm()
-        penalty = float(self.problem.targets.box @ self.hinge)
+        penalty = float(self.problem.record.targets.box @ self.hinge)
         loss_term = float(self.loss_term)
         gap = squared_norm + penalty - loss_term
         return loss_term - 0.5 * squared_norm, max(gap, 0.0)
 
 
-def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
+def compiled_problem(problem: Problem) -> _compiled.Packed:
     """Return the problem as the compiled routines take it."""
     # visits are compiled for arrays that can be written
     arrays = [np.require(one, None, ["C", "W"]) for one in problem.factors.arrays]
@@ -576,13 +598,13 @@ def compiled_problem(problem: Problem) -> _compiled.ProblemArrays:
         box=problem.box,
         factor_weight=problem.factor_weight,
     )
-    return _compiled.ProblemArrays(
+    arrays_of_problem = _compiled.ProblemArrays(
         graph=graph,
         layout=problem.coordinates.layout,
         targets=targets,
         visit=_compiled.visit_buffers(graph),
-        max_steps=STEPS_PER_VISIT,
     )
+    return _compiled.pack(arrays_of_problem)
 
 
 def _relative(gap: float, dual: float) -> float:

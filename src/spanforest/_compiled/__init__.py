@@ -12,7 +12,7 @@ build the package do so first, and a test fails if a stamp is not current.
 """
 
 # ruff: noqa: F401  (these are the names that the layers above use)
-from spanforest._compiled.averages import advance_averages
+from spanforest._compiled.averages import Averages
 from spanforest._compiled.cells import (
     TIE,
     TRAINING_TIE,
@@ -20,6 +20,7 @@ from spanforest._compiled.cells import (
 )
 from spanforest._compiled.certificates import augment_rows
 from spanforest._compiled.coordinates import expand_rows
+from spanforest._compiled.decorators import Packed, pack
 from spanforest._compiled.enumeration import (
     FEW_LABELLINGS,
     exhaustive_rows,
@@ -38,9 +39,9 @@ from spanforest._compiled.messages import (
     tree_reweighted_rows,
 )
 from spanforest._compiled.passes import (
-    LossTerm,
+    Inspection,
+    Pass,
     dense_pass,
-    hinge_rows,
     kernel_pass,
     sparse_pass,
 )
@@ -63,4 +64,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

@@ -1,25 +1,40 @@
 """Exponential averages of the dual variables, and of values that are linear in them."""
 
-from spanforest._compiled.decorators import compiled
+import numpy as np
+
+from spanforest._compiled.decorators import from_python, pack, through_pointer
 
 
-def advance_averages(values, once, past, rho, scale):
-    """Begin an epoch with new smoothing: see `Acceleration.advance`.
+class Averages:
+    """Values with their averages, lists of arrays in the order of C or of Fortran.
 
-    `rho` and `scale` are pairs: those of the last epoch and those of the new one. The
-    others are lists of arrays, which are changed in place. All are done in one call:
-    every call gives other threads a chance, which costs more than a few numbers.
+    All are advanced in one call: every call gives other threads a chance, which costs
+    more than a few numbers.
     """
-    flat = [
-        tuple([array.ravel(order="K") for array in arrays])
-        for arrays in (values, once, past)
-    ]
-    _advance(*flat, (*rho, *scale))
+
+    def __init__(self, values, once, past):
+        flat = [
+            tuple([array.ravel(order="K") for array in arrays])
+            for arrays in (values, once, past)
+        ]
+        self._settings = np.empty(4)
+        self._packed = pack((*flat, self._settings))
+        pointer = through_pointer(_advance, (self._packed,), self._packed.kind)
+        self._run = from_python(pointer, (self._packed.address,))
+
+    def advance(self, rho, scale):
+        """Begin an epoch with new smoothing: see `Acceleration.advance`.
+
+        `rho` and `scale` are pairs: those of the last epoch and those of the new one.
+        The arrays are changed in place.
+        """
+        self._settings[:] = *rho, *scale
+        self._run()
 
 
-@compiled
-def _advance(all_values, all_once, all_past, settings):
-    """Do the work of `advance_averages`, on tuples of arrays of one dimension."""
+def _advance(record):
+    """Do the work of `Averages.advance`, on tuples of arrays of one dimension."""
+    all_values, all_once, all_past, settings = record[0]
     rho, new_rho, scale, new_scale = settings
     for number in range(len(all_values)):
         values, once, past = all_values[number], all_once[number], all_past[number]
@@ -30,4 +45,4 @@ def _advance(all_values, all_once, all_past, settings):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

@@ -1,6 +1,6 @@
 """Scores with the loss, from which margin violations on graphs with cycles follow.
 
-`passes.hinge_rows` gives the margin violations on a forest.
+`passes.Inspection` gives the margin violations on a forest.
 """
 
 from spanforest._compiled.decorators import compiled
@@ -18,4 +18,4 @@ def augment_rows(scores, rows, problem, true_scores):
         )
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

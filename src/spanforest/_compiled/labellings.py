@@ -74,13 +74,14 @@ def try_all(request):
         best[i] = exhaustive_max(scores[i], g, buffers, messages.tie, labels[i])
 
 
-def pack_lists(g, visit, mixtures):
+def pack_lists(problem, mixtures):
     """Return the packed record that steps take, and what must stay alive beside it.
 
     It consists of the lists and of the search for a labelling of high score, which
     steps call through a pointer: it reads the scores and writes into the row GAINING.
     """
-    cells, labels, messages = visit.cells[:1], visit.labels[:1], mixtures.messages
+    g, visit, messages = problem.graph, problem.visit, mixtures.messages
+    cells, labels = visit.cells[:1], visit.labels[:1]
     results = mixtures.score, mixtures.sums
     request = pack((cells, g, SWEEPS, mixtures.meet, messages, labels, results))
     search = searcher(try_all if mixtures.tries_all else pass_messages, request)
@@ -172,7 +173,7 @@ def _drop_empty(i, n, mixtures):
     mixtures.length[i] = kept - start
 
 
-def listed_steps(i, r, norm, work, lists):
+def listed_steps(i, r, norm, work, problem, lists):
     """Improve the marginals of example i, the r-th of its block, on any graph.
 
     `lists` are from `pack_lists`. `norm` is the curvature that steps see. Each step
@@ -182,7 +183,8 @@ def listed_steps(i, r, norm, work, lists):
     that a search found. The caller makes a margin violation of it.
     """
     keep_small()
-    _, block, problem, state = work[0]
+    _, block, state = work[0]
+    problem = problem[0]
     mixtures, search, request = lists[0]
     visit, g = problem.visit, problem.graph
     scores = visit.cells[SCORES]
@@ -220,4 +222,4 @@ def listed_steps(i, r, norm, work, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

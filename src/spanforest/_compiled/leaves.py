@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

@@ -12,9 +12,11 @@ import numpy as np
 
 from spanforest._compiled.decorators import (
     call_pointer,
-    compiled,
     from_python,
     keep_small,
+    merged,
+    pack,
+    through_pointer,
 )
 from spanforest._compiled.products import (
     add_products,
@@ -23,7 +25,8 @@ from spanforest._compiled.products import (
 )
 from spanforest._compiled.visits import ADD_UP, LOOK, visitor
 
-LOOK_SIZE = 256  # examples whose margins are measured at once: a block has its square
+STEPS_PER_VISIT = np.int64(3)
+LOOK_SIZE = 64  # examples whose margins are measured at once: a block has its square
 
 
 class Block(NamedTuple):
@@ -47,69 +50,97 @@ def block_buffers(block_size, n_coordinates):
     )
 
 
+class Pass:
+    """Visits examples whenever it is called.
+
+    It packs its arrays once, and reads what is in them at the time of the call: also
+    the order and state.scale. `rows` is a record of the data, made from how to visit
+    examples (`visits.Call`). `function` takes it with the work of the visits.
+    """
+
+    def __init__(self, function, rows, visits):
+        call, self._kept = visits
+        self._work, self._rows = self._kept[0], pack((*rows, call))
+        packed = self._rows, self._work
+        pointer = through_pointer(function, packed, tuple(one.kind for one in packed))
+        self._run = from_python(pointer, tuple(one.address for one in packed))
+
+    def __call__(self):
+        """Visit the examples of the order."""
+        self._run()
+
+
 def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_norms):
-    """Visit examples in the kernel form, a block at a time.
+    """Return a `Pass` over examples in the kernel form, a block at a time.
 
     `kernel` are `DenseRows` of kernel values. squared_norms[i] becomes <F_i, A_i> as of
     the visit.
     """
     block = block_buffers(block_size, len(kernel.weights))
     state = state._replace(squared_norms=squared_norms)
-    call, _kept = visitor(order, block, problem, state, mixtures)
     multiply = row_multiplier(order, kernel, block.scores)
-    _kernel_pass(order, block, kernel, call, multiply)
+    visits = visitor(order, block, problem, state, mixtures)
+    return Pass(_kernel_pass, (kernel, multiply), visits)
 
 
-@compiled
-def _kernel_pass(order, block, kernel, call, multiply):
+@merged
+def _visit(call, start, stop):
+    """Visit a block of examples of the order."""
+    work, problem, steps, lists = call.work, call.problem, call.steps, call.lists
+    arguments = start, stop, STEPS_PER_VISIT, work, problem, steps, lists
+    call_pointer(call.visit, arguments)
+
+
+def _kernel_pass(rows, work):
     """Do the work of `kernel_pass`."""
     keep_small()
-    visit, work, steps, lists = call
-    data, weights, rounded = kernel.data, kernel.weights, kernel.rounded
+    kernel, multiply, call = rows[0]
+    order, block, _ = work[0]
+    data, weights, rounded = kernel
     gram, before, change = block.gram, block.before, block.change
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
-        rows = order[start : start + block_size]
-        call_pointer(multiply, (data, rows, rounded, block.scores))
-        for r in range(rows.shape[0]):
-            i = rows[r]
+        own = order[start : start + block_size]
+        call_pointer(multiply, (data, own, rounded, block.scores))
+        for r in range(own.shape[0]):
+            i = own[r]
             for d in range(weights.shape[0]):
                 before[r, d] = weights[d, i]
             for p in range(r + 1):
-                gram[r, p] = data[i, rows[p]]
-        call_pointer(visit, (start, start + rows.shape[0], work, steps, lists))
-        for r in range(rows.shape[0]):
-            i = rows[r]
+                gram[r, p] = data[i, own[p]]
+        _visit(call, start, start + own.shape[0])
+        for r in range(own.shape[0]):
+            i = own[r]
             for d in range(weights.shape[0]):
                 weights[d, i] += change[r, d]
                 rounded[d, i] = weights[d, i]
 
 
 def dense_pass(order, block_size, features, problem, state, mixtures):
-    """Visit examples in the linear form, `DenseRows` of features a block at a time."""
+    """Return a `Pass` in the linear form, `DenseRows` of features a block at a time."""
     block = block_buffers(block_size, len(features.weights))
     picked = np.empty_like(features.data, shape=(block_size, features.data.shape[1]))
-    call, _kept = visitor(order, block, problem, state, mixtures)
     multiply = row_multiplier(order, features, block.scores)
-    _dense_pass(order, block, (*features, picked), call, multiply)
+    visits = visitor(order, block, problem, state, mixtures)
+    return Pass(_dense_pass, (features, picked, multiply), visits)
 
 
-@compiled
-def _dense_pass(order, block, features, call, multiply):
+def _dense_pass(rows, work):
     """Do the work of `dense_pass`; `picked` has room for the features of a block."""
-    visit, work, steps, lists = call
-    X, weights, rounded, picked = features
+    features, picked, multiply, call = rows[0]
+    order, block, _ = work[0]
+    X, weights, rounded = features
     block_size = block.moved.shape[0]
     for start in range(0, order.shape[0], block_size):
-        rows = order[start : start + block_size]
-        call_pointer(multiply, (X, rows, rounded, block.scores))
-        for r in range(rows.shape[0]):
+        own = order[start : start + block_size]
+        call_pointer(multiply, (X, own, rounded, block.scores))
+        for r in range(own.shape[0]):
             for s in range(X.shape[1]):
-                picked[r, s] = X[rows[r], s]
-        call_pointer(multiply, (X, rows, picked[: rows.shape[0]], block.gram))
-        call_pointer(visit, (start, start + rows.shape[0], work, steps, lists))
-        block.change[rows.shape[0] :, :] = 0.0
-        add_products(X, rows, block.change, weights)
+                picked[r, s] = X[own[r], s]
+        call_pointer(multiply, (X, own, picked[: own.shape[0]], block.gram))
+        _visit(call, start, start + own.shape[0])
+        block.change[own.shape[0] :, :] = 0.0
+        add_products(X, own, block.change, weights)
         if rounded.itemsize != weights.itemsize:  # a copy in another precision
             for d in range(weights.shape[0]):
                 for s in range(weights.shape[1]):
@@ -117,7 +148,7 @@ def _dense_pass(order, block, features, call, multiply):
 
 
 def sparse_pass(order, features, weights, problem, state, mixtures):
-    """Visit examples in the linear form, `SparseRows` of features one at a time.
+    """Return a `Pass` in the linear form, `SparseRows` of features one at a time.
 
     The weights (n_features, n_coordinates) are updated, and so is the intercept. The
     cost grows with the non-zeros, and in the update only with the coordinates that
@@ -125,15 +156,14 @@ def sparse_pass(order, features, weights, problem, state, mixtures):
     """
     n = len(state.intercept)
     block, changed = block_buffers(1, n), np.empty(n, dtype=np.int64)
-    call, _kept = visitor(order, block, problem, state, mixtures)
-    _sparse_pass(order, block, (features, weights, changed), call)
+    visits = visitor(order, block, problem, state, mixtures)
+    return Pass(_sparse_pass, (features, weights, changed), visits)
 
 
-@compiled
-def _sparse_pass(order, block, rows, call):
+def _sparse_pass(rows, work):
     """Do the work of `sparse_pass`; `changed` has room for numbers of coordinates."""
-    visit, work, steps, lists = call
-    features, weights, changed = rows
+    features, weights, changed, call = rows[0]
+    order, block, _ = work[0]
     data, indices, indptr = features.data, features.indices, features.indptr
     n_coordinates = weights.shape[1]
     scores, change = block.scores[0], block.change[0]
@@ -148,7 +178,7 @@ def _sparse_pass(order, block, rows, call):
             for d in range(n_coordinates):
                 scores[d] += value * row[d]
         block.gram[0, 0] = norm
-        call_pointer(visit, (place, place + 1, work, steps, lists))
+        _visit(call, place, place + 1)
         if not block.moved[0]:
             continue
         n_changed = 0
@@ -163,41 +193,38 @@ def _sparse_pass(order, block, rows, call):
                 row[changed[d]] += value * change[d]
 
 
-def hinge_rows(rows, scores, problem, state):
-    """Write the margin violations of some examples, `rows`, into state.hinge.
-
-        hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
-
-    The graph is a forest. `scores` are the coordinates of F without the constant
-    feature. These are visits without steps.
-    """
-    block = block_buffers(min(len(rows), LOOK_SIZE), len(state.intercept))
-    block.gram[:] = 0.0  # visits read it, although it does not matter here
-    problem = problem._replace(max_steps=LOOK)
-    call, _kept = visitor(rows, block, problem, state, None)
-    for start in range(0, len(rows), LOOK_SIZE):
-        own = scores[start : start + LOOK_SIZE]
-        block.scores[: len(own), : len(state.intercept)] = own
-        from_python(call.visit, (start, start + len(own), *call[1:]))()
-
-
-class LossTerm:
-    """Computes sum_i <loss_i, mu_i>, the linear term of the dual objective.
-
-    It reads state.dual_coef anew whenever it is called.
-    """
+class Inspection:
+    """Visits without steps. They read the state anew whenever they are made."""
 
     def __init__(self, problem, state):
-        rows = np.arange(len(state.dual_coef))
-        self._block = block_buffers(1, len(state.intercept))
-        problem = problem._replace(max_steps=ADD_UP)
-        call, self._kept = visitor(rows, self._block, problem, state, None)
-        self._add_up = from_python(call.visit, (0, len(rows), *call[1:]))
+        size = min(len(state.dual_coef), LOOK_SIZE)
+        self._block = block_buffers(size, len(state.intercept))
+        self._block.gram[:] = 0.0  # visits read it, although it does not matter here
+        everyone = np.arange(len(state.dual_coef))
+        self._call, self._kept = visitor(everyone, self._block, problem, state, None)
+        self._add_up = self._visit(0, len(everyone), ADD_UP)
 
-    def __call__(self):
-        """Return the sum."""
+    def loss_term(self):
+        """Return sum_i <loss_i, mu_i>, the linear term of the dual objective."""
         self._add_up()
         return float(self._block.gram[0, 0])
 
+    def measure_hinge(self, first, scores):
+        """Write the margin violations of some examples, from `first` on, to the state.
 
-# stamp: c10441d68cdfd243
+            hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
+
+        The graph is a forest. `scores` are the coordinates of F without the constant
+        feature.
+        """
+        for start in range(0, len(scores), LOOK_SIZE):
+            own = scores[start : start + LOOK_SIZE]
+            self._block.scores[: len(own), : own.shape[1]] = own
+            self._visit(first + start, first + start + len(own), LOOK)()
+
+    def _visit(self, start, stop, max_steps):
+        """Return a function that makes visits."""
+        return from_python(self._call.visit, (start, stop, max_steps, *self._call[1:]))
+
+
+# stamp: 5a4906ba6a78290e

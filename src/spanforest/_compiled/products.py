@@ -137,4 +137,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

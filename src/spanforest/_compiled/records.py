@@ -59,13 +59,12 @@ class Targets(NamedTuple):
 
 
 class ProblemArrays(NamedTuple):
-    """A training problem, and the largest number of steps of a visit."""
+    """A training problem."""
 
     graph: FactorArrays
     layout: np.ndarray  # (n_factors,) records, see `factors.Coordinates`
     targets: Targets
     visit: tuple  # the buffers of a visit, see `visits.Visit`
-    max_steps: int  # or LOOK or ADD_UP, see `visits`
 
 
 # Rows of `visits.Visit.cells`. One array compiles faster than four.
@@ -87,7 +86,7 @@ class State(NamedTuple):
     dual_coef: np.ndarray  # (n_samples, n_coordinates) A itself, in coordinates
     intercept: np.ndarray  # (n_coordinates,) of the smoothed A
     hinge: np.ndarray  # (n_samples,) margin violation before the visit
-    scale: float  # a change of the dual variables enters the weights times this
+    scale: np.ndarray  # (1,) a change of the dual variables enters the weights times it
     constant: float  # value of the constant feature
     squared_norms: np.ndarray = NOTHING  # (n_samples,) <F_i, A_i>, or empty
 
@@ -181,4 +180,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e

@@ -61,12 +61,12 @@ MOVE_FIELDS = np.dtype(
     ]
 )
 
-# Values of `ProblemArrays.max_steps` that make no steps.
+# Values of `max_steps` in `visit_examples` that make no steps.
 LOOK = 0  # margin violations only
 ADD_UP = -1  # the loss term of the dual only: it becomes block.gram[0, 0]
 
 NO_STEPS = Pointer(0, 0)
-NO_LISTS = Packed(0, 0, ())
+NO_LISTS = Packed(0, (), None)
 
 
 class Visit(NamedTuple):
@@ -340,7 +340,7 @@ def _find_worst(scores, marginals, masked):
         masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
 
 
-def visit_examples(start, stop, work, steps, lists):
+def visit_examples(start, stop, max_steps, work, problem, steps, lists):
     """Visit some examples of an order, a block of them, one after the other.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
@@ -361,12 +361,13 @@ def visit_examples(start, stop, work, steps, lists):
 
     On a graph with cycles `steps` does that, which is `listed_steps`, with `lists`.
     """
-    order, block, problem, state = work[0]
-    g, layout, targets, visit, max_steps = problem
+    order, block, state = work[0]
+    g, layout, targets, visit = problem[0]
     factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
     scores, marginals, masked = cells[SCORES], cells[MARGINALS], cells[MASKED]
     labels, shift, walk = visit.labels, cells[SHIFT], visit.walk
-    dual_coef, intercept, hinge, scale, constant, squared_norms = state
+    dual_coef, intercept, hinge, scales, constant, squared_norms = state
+    scale = scales[0]
     is_forest = g.branch.shape[0] == g.incident.shape[0] // 2
     total = 0.0
     for r in range(stop - start):
@@ -390,7 +391,7 @@ def visit_examples(start, stop, work, steps, lists):
             _fill_untaught(i, factors, targets, marginals)
             n_steps = max(max_steps, 1)
         else:
-            call_pointer(steps, (i, r, norm, work, lists))
+            call_pointer(steps, (i, r, norm, work, problem, lists))
             first_top, moved = hinge[i], block.moved[r]
         for step in range(n_steps):
             top, rise = 0.0, 0.0
@@ -421,10 +422,11 @@ def visit_examples(start, stop, work, steps, lists):
 
 
 class Call(NamedTuple):
-    """How visits are called: the routine, and all its arguments but two."""
+    """How visits are called: the routine, and all its arguments but three."""
 
     visit: Any
     work: Any
+    problem: Any
     steps: Any
     lists: Any
 
@@ -433,19 +435,21 @@ def visitor(order, block, problem, state, mixtures):
     """Return how to visit examples of an order, and what must stay alive until then.
 
     Compiled code calls visits through a pointer. So passes over data of other kinds
-    compile only themselves, and graphs with cycles only their steps. `mixtures` is None
-    on a forest, and where no steps are made.
+    compile only themselves, and graphs with cycles only their steps. `problem` is a
+    packed `ProblemArrays`. `mixtures` is None on a forest, and where no steps are made.
+    The first of what must stay alive is the packed order, block and state.
     """
-    work, lists, steps = pack((order, block, problem, state)), NO_LISTS, NO_STEPS
+    work, lists, steps = pack((order, block, state)), NO_LISTS, NO_STEPS
     request: Any = None
     if mixtures is not None:
-        lists, request = pack_lists(problem.graph, problem.visit, mixtures)
-        arguments = 0, 0, 0.0, work, lists
-        kinds = work.checksum, lists.checksum
-        steps = through_pointer(listed_steps, arguments, kinds)
-    arguments = 0, 0, work, NO_STEPS, 0
-    visit = through_pointer(visit_examples, arguments, work.checksum)
-    return Call(visit, work.address, steps, lists.address), (work, lists, request)
+        lists, request = pack_lists(problem.record, mixtures)
+        kinds = work.kind, problem.kind, lists.kind
+        like_these = 0, 0, 0.0, work, problem, lists
+        steps = through_pointer(listed_steps, like_these, kinds)
+    arguments = 0, 0, 0, work, problem, NO_STEPS, 0
+    visit = through_pointer(visit_examples, arguments, (work.kind, problem.kind))
+    call = Call(visit, work.address, problem.address, steps, lists.address)
+    return call, (work, lists, request)
 
 
-# stamp: c10441d68cdfd243
+# stamp: 5a4906ba6a78290e
