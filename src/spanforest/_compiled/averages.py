@@ -45,4 +45,4 @@ def _advance(record):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

@@ -268,4 +268,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     keep_small = do_nothing
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

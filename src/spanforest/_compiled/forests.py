@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

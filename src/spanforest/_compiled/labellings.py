@@ -222,4 +222,4 @@ def listed_steps(i, r, norm, work, problem, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

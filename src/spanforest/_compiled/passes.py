@@ -227,4 +227,4 @@ class Inspection:
         return from_python(self._call.visit, (start, stop, max_steps, *self._call[1:]))
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

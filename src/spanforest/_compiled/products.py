@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.decorators import compiled, summed, through_pointer
+from spanforest._compiled.decorators import compiled, place, summed, through_pointer
 
 TILE = 512  # entries of a row in a product: a few such rows fit the first cache
 
@@ -43,21 +43,19 @@ def row_products(data, rows, others, products):
         stop = min(start + TILE, n_terms)
         for r in range(0, n_rows, 4):
             # where fewer are left, the last is taken again
-            x0 = data[rows[r], start:stop]
-            x1 = data[rows[min(r + 1, n_rows - 1)], start:stop]
-            x2 = data[rows[min(r + 2, n_rows - 1)], start:stop]
-            x3 = data[rows[min(r + 3, n_rows - 1)], start:stop]
+            i0, i1 = place(rows[r]), place(rows[min(r + 1, n_rows - 1)])
+            i2 = place(rows[min(r + 2, n_rows - 1)])
+            i3 = place(rows[min(r + 3, n_rows - 1)])
             for d in range(0, n_columns, 3):
-                w0 = others[d, start:stop]
-                w1 = others[min(d + 1, n_columns - 1), start:stop]
-                w2 = others[min(d + 2, n_columns - 1), start:stop]
+                d0, d1 = place(d), place(min(d + 1, n_columns - 1))
+                d2 = place(min(d + 2, n_columns - 1))
                 s00, s01, s02 = zero, zero, zero
                 s10, s11, s12 = zero, zero, zero
                 s20, s21, s22 = zero, zero, zero
                 s30, s31, s32 = zero, zero, zero
-                for s in range(stop - start):
-                    v0, v1, v2, v3 = x0[s], x1[s], x2[s], x3[s]
-                    y0, y1, y2 = w0[s], w1[s], w2[s]
+                for t in range(place(start), place(stop)):
+                    v0, v1, v2, v3 = data[i0, t], data[i1, t], data[i2, t], data[i3, t]
+                    y0, y1, y2 = others[d0, t], others[d1, t], others[d2, t]
                     s00 += v0 * y0
                     s01 += v0 * y1
                     s02 += v0 * y2
@@ -137,4 +135,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

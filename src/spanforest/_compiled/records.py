@@ -180,4 +180,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

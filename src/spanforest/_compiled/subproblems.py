@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9

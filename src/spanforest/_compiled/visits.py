@@ -452,4 +452,4 @@ def visitor(order, block, problem, state, mixtures):
     return call, (work, lists, request)
 
 
-# stamp: 5a4906ba6a78290e
+# stamp: 161d6cf7ddad88f9
