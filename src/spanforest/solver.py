@@ -33,8 +33,8 @@ from spanforest._acceleration import Acceleration, Pace
 from spanforest._blas import single_blas_thread
 from spanforest._compilation import clock
 from spanforest._cycles import Cycles
-from spanforest.factors import Coordinates, FactorGraph
-from spanforest.losses import FactorLoss
+from spanforest._problem import Problem
+from spanforest.factors import Coordinates
 
 __all__ = [
     "DenseForm",
@@ -51,71 +51,6 @@ BLOCK_SIZE = 8  # examples whose scores are computed at once before they are vis
 USUAL_RATIO = 0.75  # of an exact gap to its estimate, before the first one is known
 Watch = Callable[[int, float], None]  # called with every epoch and its relative gap
 Epoch = Callable[[], None]  # visits all examples
-
-
-class Problem(NamedTuple):
-    """A training problem: labels on a factor graph, a loss, C, and weights.
-
-    The slack of example i counts sample_weight[i] times. Inside the slack, loss and
-    score of a factor count as often as `factor_weight` says. By default all weights
-    are 1.
-    """
-
-    factors: FactorGraph
-    loss: FactorLoss
-    Y: NDArray[np.int32]  # (n_samples, n_labels) true codes, -1 where not observed
-    C: float
-    sample_weight: NDArray[np.float64] | None = None  # (n_samples,) not negative
-    label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels)
-
-    @property
-    def shares_sums(self) -> bool:
-        """Whether the factors of a label agree about its sums: all count the same.
-
-        They do if every example has all labels, and labels have no weights.
-        """
-        return self.label_weight is None and bool((self.Y >= 0).all())
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """Coordinates of A."""
-        return Coordinates.of(self.factors, shared=self.shares_sums)
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        """C times the weight of each example: its dual variables sum to this."""
-        weight = 1.0 if self.sample_weight is None else self.sample_weight
-        return np.full(len(self.Y), float(self.C)) * weight
-
-    @property
-    def factor_weight(self) -> NDArray[np.float64]:
-        """The mean weight of the labels of each factor.
-
-        Shape (n_samples, n_factors), or empty if labels have no weights.
-        """
-        if self.label_weight is None:
-            return np.zeros((0, 0))
-        factor = self.factors.arrays.factor
-        first, second = factor["first"], factor["second"]  # -1 for a unary factor
-        second = np.where(second < 0, first, second)
-        ends = self.label_weight[:, first] + self.label_weight[:, second]
-        return np.ascontiguousarray(ends / 2)
-
-    @property
-    def taught(self) -> NDArray[np.bool_]:
-        """Whether each example has all labels of each factor, and it counts.
-
-        Shape (n_samples, n_factors), or empty if all do.
-        """
-        observed, counts = self.Y >= 0, self.factor_weight > 0
-        if observed.all() and counts.all():
-            return np.zeros((0, 0), dtype=bool)
-        factor = self.factors.arrays.factor
-        first, second = factor["first"], factor["second"]  # -1 for a unary factor
-        taught = observed[:, first] & (observed[:, second] | (second < 0))
-        if counts.size:
-            taught &= counts
-        return np.ascontiguousarray(taught)  # the layout that routines are compiled for
 
 
 class Solution(NamedTuple):
@@ -472,9 +407,10 @@ class _Ascent:
         self.acceleration = Acceleration()
         self._order = np.arange(len(problem.Y))
         self._visit: Epoch | None = None  # made when it is first needed
-        self._inspection = _compiled.Inspection(self.problem, form._state(self.hinge))
+        self._inspect = _compiled.Inspection(self.problem, form._state(self.hinge))
+        self._loss_rows = problem.loss_rows()
         # <loss, mu> of A itself and of the smoothed A
-        self.latest_loss_term = self._inspection.loss_term()
+        self.latest_loss_term = self._measure_loss()
         # 0-d array: Acceleration changes it in place
         self.loss_term = np.array(self.latest_loss_term)
         self.squared_norm = form.squared_norm()  # when last computed
@@ -528,9 +464,13 @@ class _Ascent:
             self._visit = form.epochs(self._order, self.problem, self.hinge, mixtures)
         form.scale[0] = acceleration.scale
         self._visit()
-        latest = self._inspection.loss_term()
+        latest = self._measure_loss()
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
+
+    def _measure_loss(self) -> float:
+        """Return <loss, mu> of A itself."""
+        return float(np.vdot(self._loss_rows, self.form.dual_coef))
 
     def measure_hinge(self, tol: float) -> float:
         """Compute all margin violations at the form's weights, of the same moment.
@@ -544,7 +484,7 @@ class _Ascent:
             products = form.products(chunk)
             form.note_products(chunk, products)
             if cycles is None:
-                self._inspection.measure_hinge(chunk.start, products)
+                self._inspect(chunk.start, products)
             else:
                 self._bound_hinge(cycles, chunk)
         dual, gap = self.dual_and_gap()

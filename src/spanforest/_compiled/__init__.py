@@ -64,4 +64,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

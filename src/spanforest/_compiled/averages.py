@@ -45,4 +45,4 @@ def _advance(record):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -4,18 +4,23 @@
 """
 
 from spanforest._compiled.decorators import compiled
-from spanforest._compiled.visits import augment_with_loss
+from spanforest._compiled.visits import augment_with_loss, weigh_scores
 
 
 @compiled
 def augment_rows(scores, rows, problem, true_scores):
-    """Apply `augment_with_loss` to the scores of some examples, `rows`."""
-    factors, targets = problem.graph.factor, problem.targets
-    true_cells = problem.visit.true_cells
+    """Add the loss to the scores of some examples, `rows`, and weigh them.
+
+    See `augment_with_loss` and `weigh_scores`.
+    """
+    factors, targets, visit = problem.graph.factor, problem.targets, problem.visit
+    true_cells, weight = visit.true_cells, visit.weight
+    is_even = targets.taught.shape[0] == 0 and targets.factor_weight.shape[0] == 0
     for r in range(rows.shape[0]):
-        true_scores[r] = augment_with_loss(
-            rows[r], scores[r], factors, targets, true_cells
-        )
+        i, row = rows[r], scores[r]
+        true_scores[r] = augment_with_loss(i, row, factors, targets, true_cells)
+        if not is_even:
+            true_scores[r] = weigh_scores(i, row, factors, targets, true_cells, weight)
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

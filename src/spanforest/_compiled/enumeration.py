@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

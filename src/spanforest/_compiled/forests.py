@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -206,4 +206,4 @@ def _k_best_rows(scores, g, lists, labels, best):
         forest_k_best(scores[i], g, lists, labels[i], best[i])
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

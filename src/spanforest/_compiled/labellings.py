@@ -114,24 +114,23 @@ def _load_list(i, top, scores, problem, mixtures):
 
 
 @merged
-def _find_moves(i, losing, gaining, factors, targets, moves):
+def _find_moves(losing, gaining, factors, weights, moves):
     """List the factors in which two labellings differ; return how many.
 
     Also return their number weighted as their bends. `region` is the factor.
     """
-    taught, weights = targets.taught, targets.factor_weight
     n_moves, size = 0, 0.0
     for f in range(factors.shape[0]):
         source, target = (
             picked_cell(factors[f], losing),
             picked_cell(factors[f], gaining),
         )
-        if source == target or (taught.shape[0] > 0 and not taught[i, f]):
+        weight = weights[f]
+        if source == target or weight == 0.0:
             continue
-        weight = 1.0 if weights.shape[0] == 0 else weights[i, f]
         move = moves[n_moves]
         move["source"], move["target"], move["region"] = source, target, f
-        move["bend"] = weight * weight
+        move["weight"] = weight
         n_moves += 1
         size += weight * weight
     return n_moves, size
@@ -145,9 +144,10 @@ def _move_mass(n_moves, length, norm, visit, factors, lists):
     for m in range(n_moves):
         move = moves[m]
         source, target = move["source"], move["target"]
-        shift[source] -= length
-        shift[target] += length
-        drop = length * norm * move["bend"]
+        moved = length * move["weight"]
+        shift[source] -= moved
+        shift[target] += moved
+        drop = moved * norm * move["weight"]
         scores[source] += drop
         scores[target] -= drop
         factor = factors[move["region"]]
@@ -210,7 +210,7 @@ def listed_steps(i, r, norm, work, problem, lists):
         if rise <= NEGLIGIBLE * (1.0 + abs(first_top)):
             break
         n_moves, size = _find_moves(
-            i, labels[low], labels[high], g.factor, problem.targets, visit.move
+            labels[low], labels[high], g.factor, visit.weight, visit.move
         )
         bend, room = 2.0 * norm * size, mass[low]
         length = room if rise >= room * bend else rise / bend
@@ -222,4 +222,4 @@ def listed_steps(i, r, norm, work, problem, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

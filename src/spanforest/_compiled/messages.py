@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -23,7 +23,7 @@ from spanforest._compiled.products import (
     room_for_products,
     row_multiplier,
 )
-from spanforest._compiled.visits import ADD_UP, LOOK, visitor
+from spanforest._compiled.visits import LOOK, visitor
 
 STEPS_PER_VISIT = np.int64(3)
 LOOK_SIZE = 64  # examples whose margins are measured at once: a block has its square
@@ -86,9 +86,8 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
 @merged
 def _visit(call, start, stop):
     """Visit a block of examples of the order."""
-    work, problem, steps, lists = call.work, call.problem, call.steps, call.lists
-    arguments = start, stop, STEPS_PER_VISIT, work, problem, steps, lists
-    call_pointer(call.visit, arguments)
+    visit, work, problem, routines, lists = call
+    call_pointer(visit, (start, stop, STEPS_PER_VISIT, work, problem, routines, lists))
 
 
 def _kernel_pass(rows, work):
@@ -194,37 +193,31 @@ def _sparse_pass(rows, work):
 
 
 class Inspection:
-    """Visits without steps. They read the state anew whenever they are made."""
+    """Visits without steps: they write margin violations to the state.
+
+        hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
+
+    The graph is a forest.
+    """
 
     def __init__(self, problem, state):
-        size = min(len(state.dual_coef), LOOK_SIZE)
+        everyone = np.arange(len(state.dual_coef))
+        size = min(len(everyone), LOOK_SIZE)
         self._block = block_buffers(size, len(state.intercept))
         self._block.gram[:] = 0.0  # visits read it, although it does not matter here
-        everyone = np.arange(len(state.dual_coef))
         self._call, self._kept = visitor(everyone, self._block, problem, state, None)
-        self._add_up = self._visit(0, len(everyone), ADD_UP)
 
-    def loss_term(self):
-        """Return sum_i <loss_i, mu_i>, the linear term of the dual objective."""
-        self._add_up()
-        return float(self._block.gram[0, 0])
+    def __call__(self, first, scores):
+        """Inspect the examples from `first` on that have these scores.
 
-    def measure_hinge(self, first, scores):
-        """Write the margin violations of some examples, from `first` on, to the state.
-
-            hinge_i = max_y loss(y_i, y) + <F_i, U(y)> - <F_i, U(y_i)>
-
-        The graph is a forest. `scores` are the coordinates of F without the constant
-        feature.
+        They are the coordinates of F without the constant feature.
         """
+        visit, *rest = self._call
         for start in range(0, len(scores), LOOK_SIZE):
             own = scores[start : start + LOOK_SIZE]
             self._block.scores[: len(own), : own.shape[1]] = own
-            self._visit(first + start, first + start + len(own), LOOK)()
-
-    def _visit(self, start, stop, max_steps):
-        """Return a function that makes visits."""
-        return from_python(self._call.visit, (start, stop, max_steps, *self._call[1:]))
+            place = first + start
+            from_python(visit, (place, place + len(own), LOOK, *rest))()
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

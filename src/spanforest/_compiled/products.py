@@ -135,4 +135,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

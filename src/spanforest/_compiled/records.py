@@ -180,4 +180,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443

@@ -57,15 +57,13 @@ MOVE_FIELDS = np.dtype(
         ("source", np.int64),
         ("target", np.int64),
         ("region", np.int64),  # or the factor, on a graph with cycles
-        ("bend", np.float64),  # squared weight of the factor
+        ("weight", np.float64),  # of the factor
     ]
 )
 
-# Values of `max_steps` in `visit_examples` that make no steps.
-LOOK = 0  # margin violations only
-ADD_UP = -1  # the loss term of the dual only: it becomes block.gram[0, 0]
+LOOK = 0  # value of `max_steps` in `visit_examples`: margin violations only
 
-NO_STEPS = Pointer(0, 0)
+NO_ROUTINE = Pointer(0, 0)
 NO_LISTS = Packed(0, (), None)
 
 
@@ -74,6 +72,7 @@ class Visit(NamedTuple):
 
     cells: np.ndarray  # (4, n_cells), rows SCORES, MARGINALS, SHIFT and MASKED
     true_cells: np.ndarray  # (n_factors,) the cells that the example's labels pick
+    weight: np.ndarray  # (n_factors,) how often they count; 0 if not taught
     labels: np.ndarray  # (2, n_labels) the labellings GAINING and LOSING mass
     region: np.ndarray  # (n_labels,) records
     move: np.ndarray  # (n_factors,) records
@@ -87,6 +86,7 @@ def visit_buffers(g):
     return Visit(
         cells=np.empty((4, n_cells)),
         true_cells=np.empty(n_factors, dtype=np.int64),
+        weight=np.ones(n_factors),
         labels=np.zeros((2, n_labels), dtype=np.int64),
         region=np.empty(n_labels, REGION_FIELDS),
         move=np.empty(n_factors, MOVE_FIELDS),
@@ -114,25 +114,17 @@ def augment_with_loss(i, scores, factors, targets, true_cells):
     """Add the loss to the scores of example i, F_i; return the score of its labels.
 
     First add the loss of a cell that is wrong at both ends, then subtract where an end
-    is right. A factor that the example does not teach has neither score nor loss, as if
-    it were absent. There `true_cells` gets an arbitrary cell. Score and loss of the
-    other factors are multiplied by how often they count.
+    is right. Where a label is not observed, `true_cells` gets an arbitrary cell.
     """
     keep_small()
-    loss, labels, taught = targets.loss, targets.Y[i], targets.taught
-    weights = targets.factor_weight
+    loss, labels = targets.loss, targets.Y[i]
     true_score = 0.0
     for f in range(factors.shape[0]):
         factor, own_loss = factors[f], loss[f]
         true = picked_cell(factor, labels)
         true_cells[f] = true
+        true_score += scores[true]
         start, stop = factor["offset"], factor["offset"] + factor["n_cells"]
-        if taught.shape[0] > 0 and not taught[i, f]:
-            for c in range(start, stop):
-                scores[c] = 0.0
-            continue
-        if weights.shape[0] == 0:
-            true_score += scores[true]
         for c in range(start, stop):
             scores[c] += own_loss["worst"]
         scores[true] -= own_loss["joint"]
@@ -143,32 +135,42 @@ def augment_with_loss(i, scores, factors, targets, true_cells):
                 scores[c] -= own_loss["first"]
             for c in range(start + column, stop, n_second):
                 scores[c] -= own_loss["second"]
-        if weights.shape[0] > 0:
-            for c in range(start, stop):
-                scores[c] *= weights[i, f]
-            true_score += scores[true]  # the loss is 0 there
     return true_score
 
 
 @merged
-def _load_marginals(i, factors, targets, dual_row, true_cells, marginals):
+def weigh_scores(i, scores, factors, targets, true_cells, weight):
+    """Multiply scores with the loss by how often each factor counts.
+
+    Fill `weight` with that. A factor that example i does not teach has weight 0: it has
+    neither score nor loss, as if it were absent. Returns the score of the true labels,
+    whose loss is 0.
+    """
+    taught, weights = targets.taught, targets.factor_weight
+    true_score = 0.0
+    for f in range(factors.shape[0]):
+        own = 1.0 if weights.shape[0] == 0 else weights[i, f]
+        if taught.shape[0] > 0 and not taught[i, f]:
+            own = 0.0
+        weight[f] = own
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            scores[c] *= own
+        true_score += scores[true_cells[f]]
+    return true_score
+
+
+@merged
+def _load_marginals(box, dual_row, true_cells, marginals):
     """Turn A into mu = C U(y) - A, and clear the rounding errors of zeros.
 
-    `marginals` holds the cells of A. C is multiplied by the weight of the example. A is
-    divided by those of the factors.
+    `marginals` holds the cells of A. `box` is C times the weight of the example.
     """
-    weights, box = targets.factor_weight, targets.box[i]
     for c in range(marginals.shape[0]):
         marginals[c] = -marginals[c]
     largest = 0.0
     for d in range(dual_row.shape[0]):
         largest = max(largest, abs(dual_row[d]))
-    for f in range(weights.shape[1]):
-        if weights[i, f] > 0.0:
-            factor = factors[f]
-            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-                marginals[c] /= weights[i, f]
-                largest = max(largest, abs(marginals[c]))
     for c in true_cells:
         marginals[c] += box
     for c in range(marginals.shape[0]):
@@ -176,18 +178,41 @@ def _load_marginals(i, factors, targets, dual_row, true_cells, marginals):
             marginals[c] = 0.0
 
 
-@merged
-def _fill_untaught(i, factors, targets, marginals):
-    """Make the marginals positive in factors that example i does not teach.
+def weigh_example(i, work, problem):
+    """Prepare a visit to an example that lacks labels, or whose labels have weights.
 
-    So any of their cells may be picked.
+    The cells of A are divided by the weights of their factors. In factors that the
+    example does not teach the marginals become positive, so that any cell may be
+    picked. state.hinge[i] becomes the score of the true labels. Visits call this
+    through a pointer: most examples do not need it.
     """
-    taught, box = targets.taught, targets.box[i]
-    for f in range(taught.shape[1]):
-        if not taught[i, f]:
-            factor = factors[f]
-            for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+    keep_small()
+    _, _, state = work[0]
+    g, layout, targets, visit = problem[0]
+    factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
+    marginals, weight, box = cells[MARGINALS], visit.weight, targets.box[i]
+    state.hinge[i] = weigh_scores(
+        i, cells[SCORES], factors, targets, true_cells, weight
+    )
+    own = state.dual_coef[i : i + 1]
+    expand_rows(layout, own, cells[MARGINALS : MARGINALS + 1])
+    largest = 0.0
+    for d in range(own.shape[1]):
+        largest = max(largest, abs(own[0, d]))
+    for f in range(factors.shape[0]):
+        factor = factors[f]
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            if weight[f] > 0.0:
+                marginals[c] /= -weight[f]
+                largest = max(largest, abs(marginals[c]))
+    for f in range(factors.shape[0]):
+        factor = factors[f]
+        marginals[true_cells[f]] += box
+        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
+            if weight[f] == 0.0:
                 marginals[c] = box
+            elif marginals[c] < EMPTY * largest:
+                marginals[c] = 0.0
 
 
 @merged
@@ -197,38 +222,6 @@ def _inner_product(some, others):
     for c in range(some.shape[0]):
         total += some[c] * others[c]
     return total
-
-
-@merged
-def _add_loss_of(i, A, factors, targets, total):
-    """Return total - <loss_i, A_i>, from the cells of A.
-
-    The loss of the true cells is zero, so this adds <loss_i, mu_i>, also where factors
-    have weights. The cells of a factor of A sum to zero. So only the cells in which a
-    label is right count: there the loss is below its worst.
-    """
-    loss, labels = targets.loss, targets.Y[i]
-    for f in range(factors.shape[0]):
-        factor, own_loss = factors[f], loss[f]
-        true = picked_cell(factor, labels)
-        total += own_loss["joint"] * A[true]
-        if own_loss["first"] != 0.0 or own_loss["second"] != 0.0:
-            start, n_second = factor["offset"], factor["n_second"]
-            column = (true - start) % n_second
-            for c in range(true - column, true - column + n_second):
-                total += own_loss["first"] * A[c]
-            for c in range(start + column, start + factor["n_cells"], n_second):
-                total += own_loss["second"] * A[c]
-    return total
-
-
-@merged
-def _weigh(i, factors, weights, shift):
-    """Multiply a change of marginals by how often each factor counts."""
-    for f in range(weights.shape[1]):
-        factor = factors[f]
-        for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
-            shift[c] *= weights[i, f]
 
 
 @merged
@@ -281,28 +274,27 @@ def _find_regions(g, box, labels, regions):
 
 
 @merged
-def _find_moves(i, factors, targets, visit):
+def _find_moves(factors, visit):
     """List the moves from the losing to the gaining labelling; return how many.
 
     Also add up the rise and the size of each region, and find its room.
     """
-    taught, weights = targets.taught, targets.factor_weight
     scores, marginals = visit.cells[SCORES], visit.cells[MARGINALS]
     gaining, losing = visit.labels[GAINING], visit.labels[LOSING]
-    regions, moves = visit.region, visit.move
+    regions, moves, weights = visit.region, visit.move, visit.weight
     n_moves = 0
     for f in range(factors.shape[0]):
         factor = factors[f]
         j = regions[factor["first"]]["number"]
         if factor["second"] >= 0:  # the same, unless one is -1
             j = max(j, regions[factor["second"]]["number"])
-        if j < 0 or (taught.shape[0] > 0 and not taught[i, f]):
+        weight = weights[f]
+        if j < 0 or weight == 0.0:
             continue
         source, target = picked_cell(factor, losing), picked_cell(factor, gaining)
         move, region = moves[n_moves], regions[j]
-        weight = 1.0 if weights.shape[0] == 0 else weights[i, f]
         move["source"], move["target"], move["region"] = source, target, j
-        move["bend"] = weight * weight
+        move["weight"] = weight
         n_moves += 1
         region["rise"] += scores[target] - scores[source]
         region["size"] += weight * weight
@@ -322,9 +314,10 @@ def _make_moves(n_moves, norm, visit):
         bend = 2.0 * norm * region["size"]
         gain = max(region["rise"], 0.0)  # may be negative by rounding
         length = room if gain >= room * bend else gain / bend
-        shift[target] += length
-        shift[source] -= length
-        drop = length * norm * move["bend"]
+        moved = length * move["weight"]
+        shift[target] += moved
+        shift[source] -= moved
+        drop = moved * norm * move["weight"]
         scores[target] -= drop
         scores[source] += drop
         marginals[target] += length
@@ -340,7 +333,7 @@ def _find_worst(scores, marginals, masked):
         masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
 
 
-def visit_examples(start, stop, max_steps, work, problem, steps, lists):
+def visit_examples(start, stop, max_steps, work, problem, routines, lists):
     """Visit some examples of an order, a block of them, one after the other.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
@@ -348,8 +341,7 @@ def visit_examples(start, stop, max_steps, work, problem, steps, lists):
     those at the visits, and block.change is what is to be added to the weights. The
     intercept is updated, and so are the rows of dual_coef. hinge[i] becomes the margin
     violation before the visit, and squared_norms[i] becomes <F_i, A_i>. If max_steps is
-    LOOK nothing moves, and if it is ADD_UP only the loss term is computed. At the end
-    block.gram[0, 0] is overwritten.
+    LOOK nothing moves.
 
     Mass moves from the worst labelling that the marginals allow to the best labelling
     of all. On a forest the marginals are a mixture containing *every* labelling whose
@@ -359,7 +351,7 @@ def visit_examples(start, stop, max_steps, work, problem, steps, lists):
     region moves on its own, on cells of its own: it gets the step length that is best
     for it, and a cell with little mass holds up its own region only.
 
-    On a graph with cycles `steps` does that, which is `listed_steps`, with `lists`.
+    On a graph with cycles `listed_steps` does that, with `lists`.
     """
     order, block, state = work[0]
     g, layout, targets, visit = problem[0]
@@ -369,14 +361,12 @@ def visit_examples(start, stop, max_steps, work, problem, steps, lists):
     dual_coef, intercept, hinge, scales, constant, squared_norms = state
     scale = scales[0]
     is_forest = g.branch.shape[0] == g.incident.shape[0] // 2
-    total = 0.0
+    is_even = targets.taught.shape[0] == 0 and targets.factor_weight.shape[0] == 0
+    weigh, steps = routines
     for r in range(stop - start):
         i = order[start + r]
         dual_row = dual_coef[i]
         expand_rows(layout, dual_coef[i : i + 1], cells[MARGINALS : MARGINALS + 1])
-        if max_steps == ADD_UP:
-            total = _add_loss_of(i, marginals, factors, targets, total)
-            continue
         _update_scores(r, block, constant, intercept)
         expand_rows(layout, block.scores[r : r + 1], cells[SCORES : SCORES + 1])
         if squared_norms.shape[0] > 0:
@@ -386,9 +376,11 @@ def visit_examples(start, stop, max_steps, work, problem, steps, lists):
         norm = scale * (block.gram[r, r] + constant * constant)
         shift[:] = 0.0
         first_top, first_rise, moved, n_steps = 0.0, 0.0, False, 0
+        _load_marginals(targets.box[i], dual_row, true_cells, marginals)
+        if not is_even:
+            call_pointer(weigh, (i, work, problem))
+            true_score = hinge[i]
         if is_forest:
-            _load_marginals(i, factors, targets, dual_row, true_cells, marginals)
-            _fill_untaught(i, factors, targets, marginals)
             n_steps = max(max_steps, 1)
         else:
             call_pointer(steps, (i, r, norm, work, problem, lists))
@@ -408,17 +400,25 @@ def visit_examples(start, stop, max_steps, work, problem, steps, lists):
             if rise <= enough or max_steps == LOOK:
                 break
             _find_regions(g, targets.box[i], labels, visit.region)
-            n_moves = _find_moves(i, factors, targets, visit)
+            n_moves = _find_moves(factors, visit)
             _make_moves(n_moves, norm, visit)
             moved = True
         hinge[i], block.moved[r] = max(first_top - true_score, 0.0), moved
         change = block.change[r]
         change[:] = 0.0
         if moved:
-            _weigh(i, factors, targets.factor_weight, shift)
             contract(layout, shift, change)
             _store(change, dual_row, intercept, scale, constant)
-    block.gram[0, 0] = total
+
+
+class Routines(NamedTuple):
+    """Routines that visits call through a pointer, if they need them."""
+
+    weigh: Any  # `weigh_example`, where labels are missing or have weights
+    steps: Any  # `listed_steps`, on a graph with cycles
+
+
+NONE_NEEDED = Routines(NO_ROUTINE, NO_ROUTINE)
 
 
 class Call(NamedTuple):
@@ -427,7 +427,7 @@ class Call(NamedTuple):
     visit: Any
     work: Any
     problem: Any
-    steps: Any
+    routines: Any
     lists: Any
 
 
@@ -439,17 +439,20 @@ def visitor(order, block, problem, state, mixtures):
     packed `ProblemArrays`. `mixtures` is None on a forest, and where no steps are made.
     The first of what must stay alive is the packed order, block and state.
     """
-    work, lists, steps = pack((order, block, state)), NO_LISTS, NO_STEPS
-    request: Any = None
+    work, lists, request = pack((order, block, state)), NO_LISTS, None
+    weigh, steps = NONE_NEEDED
+    kinds, targets = (work.kind, problem.kind), problem.record.targets
+    if targets.taught.size or targets.factor_weight.size:
+        weigh = through_pointer(weigh_example, (0, work, problem), kinds)
     if mixtures is not None:
         lists, request = pack_lists(problem.record, mixtures)
-        kinds = work.kind, problem.kind, lists.kind
         like_these = 0, 0, 0.0, work, problem, lists
-        steps = through_pointer(listed_steps, like_these, kinds)
-    arguments = 0, 0, 0, work, problem, NO_STEPS, 0
-    visit = through_pointer(visit_examples, arguments, (work.kind, problem.kind))
-    call = Call(visit, work.address, problem.address, steps, lists.address)
-    return call, (work, lists, request)
+        steps = through_pointer(listed_steps, like_these, (*kinds, lists.kind))
+    arguments = 0, 0, 0, work, problem, NONE_NEEDED, 0
+    visit = through_pointer(visit_examples, arguments, kinds)
+    routines = Routines(weigh, steps)
+    call = Call(visit, work.address, problem.address, routines, lists.address)
+    return call, (work, problem, lists, request)
 
 
-# stamp: 161d6cf7ddad88f9
+# stamp: b7270b39dd210443
