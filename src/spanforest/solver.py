@@ -309,6 +309,7 @@ def linear_form(X: Any, coordinates: Coordinates, fit_intercept: bool = False) -
 
     Examples
     --------
+    >>> from spanforest.factors import FactorGraph
     >>> from spanforest.graphs import LabelGraph
     >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])
     >>> type(linear_form(np.eye(3), Coordinates.of(factors))).__name__
@@ -354,6 +355,7 @@ def solve_path(
 
     Examples
     --------
+    >>> from spanforest.factors import FactorGraph
     >>> from spanforest.graphs import LabelGraph
     >>> Y = np.array([[0, 0], [1, 1]], dtype=np.int32)
     >>> factors = FactorGraph(LabelGraph(2, [(0, 1)]), [2, 2])

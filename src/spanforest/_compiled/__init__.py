@@ -64,4 +64,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

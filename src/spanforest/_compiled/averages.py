@@ -45,4 +45,4 @@ def _advance(record):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

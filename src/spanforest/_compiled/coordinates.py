@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

@@ -155,7 +155,8 @@ def _write(value, words, kinds):
         words.append(value)
         kinds.append(int)
     else:
-        raise TypeError(f"expected arrays, integers and floats, got {value!r}")
+        got = type(value).__name__
+        raise TypeError(f"expected arrays, integers and floats, got {got}")
 
 
 def through_pointer(function, arguments, kind=None, *, fastmath=False):
@@ -276,4 +277,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     keep_small = do_nothing
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

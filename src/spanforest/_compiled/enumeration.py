@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

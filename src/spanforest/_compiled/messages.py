@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

@@ -220,4 +220,4 @@ class Inspection:
             from_python(visit, (place, place + len(own), LOOK, *rest))()
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

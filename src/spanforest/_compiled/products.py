@@ -135,4 +135,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

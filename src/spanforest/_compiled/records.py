@@ -180,4 +180,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70

@@ -455,4 +455,4 @@ def visitor(order, block, problem, state, mixtures):
     return call, (work, problem, lists, request)
 
 
-# stamp: b7270b39dd210443
+# stamp: fb0ee20c8b4e5f70
