@@ -14,9 +14,9 @@ from spanforest._acceleration import Acceleration, Pace
 def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
     rng = np.random.default_rng(seed)
     value, A, once, twice = np.zeros((4, 5))
-    acceleration = Acceleration()
+    acceleration = Acceleration([value])
     for kappa in kappas:
-        acceleration.advance(kappa, [value])
+        acceleration.advance(kappa)
         change = rng.normal(size=5)
         A = A + change
         value += acceleration.scale * change  # as an epoch does
@@ -31,9 +31,9 @@ def test_acceleration_is_two_exponential_averages_in_a_row(kappas, seed):
 def test_averages_depend_neither_on_shape_nor_on_order(shape, order):
     averages = []
     for value in (np.ones(shape, order=order), np.ones(np.prod(shape, dtype=int))):
-        acceleration = Acceleration()
+        acceleration = Acceleration([value])
         for kappa in (0.5, 3.0, 2.0):
-            acceleration.advance(kappa, [value])
+            acceleration.advance(kappa)
             value += acceleration.scale * np.arange(value.size).reshape(value.shape)
         averages.append(value.ravel())
     assert_array_equal(*averages)

@@ -114,6 +114,15 @@ def copy_entries(record):
             out[i, j] = number + share * array[i, j]
 
 
+@pytest.mark.needs_compiled
+def test_arrays_that_numba_compiles_different_code_for_are_of_different_kinds():
+    assert len({pack((array,)).kind for array in LAYOUTS.values()}) == len(LAYOUTS) - 1
+    # no code is the same for an array that cannot be written
+    fixed = np.arange(3.0)
+    fixed.flags.writeable = False
+    assert pack((fixed,)).kind != pack((np.arange(3.0),)).kind
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_numba_reads_arrays_of_every_layout_from_a_packed_record(layout):
     array, out = LAYOUTS[layout], np.zeros((2, 3))

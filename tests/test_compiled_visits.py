@@ -1,5 +1,8 @@
 """Visits: dual variables stay feasible, and trees move on their own."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -71,7 +74,8 @@ def one_step_each(task):
     for i in [*range(n)] * 4:  # later rounds start from mixtures of label sets
         block.scores[0, : form.coordinates.n] = task.X[i] @ form.weights
         block.gram[0, 0] = task.X[i] @ task.X[i]
-        from_python(call.visit, (i, i + 1, 1, *call[1:]))()
+        numbers = call.routines, i, i + 1, 1, call.work, call.problem, call.lists
+        from_python(call.visit, numbers)()
         form.weights += np.outer(task.X[i], block.change[0])
     return form.coordinates.expand(form.dual_coef)
 
@@ -85,3 +89,18 @@ def test_trees_of_a_forest_take_the_steps_they_would_take_alone(loss):
         factors = FactorGraph(TREE, task.factors.n_values[labels])
         alone.append(one_step_each(task._replace(factors=factors, Y=task.Y[:, labels])))
     assert_allclose(one_step_each(task), np.hstack(alone), atol=1e-12)
+
+
+@pytest.mark.needs_compiled
+def test_a_pass_keeps_the_memory_alive_that_it_reads():
+    task = make_task(TREE, [2, 3, 2], n=20)
+    form, problem = task.form(KernelForm), solver.compiled_problem(task.problem)
+    memory = weakref.ref(problem.memory)
+    epoch = form.epochs(np.arange(20), problem, np.zeros(20), None)
+    del problem
+    gc.collect()
+    assert memory() is not None
+    epoch()
+    del epoch
+    gc.collect()
+    assert memory() is None

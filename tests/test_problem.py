@@ -1,32 +1,29 @@
-"""Training problems: their loss as a linear function of the dual variables."""
+"""Training problems: what examples teach, and how much it counts."""
 
 import numpy as np
-import pytest
-from numpy.testing import assert_allclose
-from oracles import FOREST, TREE, indicators, label_sets, make_task
+from numpy.testing import assert_array_equal
+from oracles import TREE, make_task
 
 
-@pytest.mark.parametrize("loss", ["edge", "hamming"])
-@pytest.mark.parametrize("graph", [TREE, FOREST])
-def test_the_rows_of_the_loss_give_the_loss_of_every_label_set(graph, loss):
-    task = make_task(graph, [2, 3, 2], n=20, loss=loss)
-    problem, Z = task.problem, label_sets(task.factors)
-    basis = problem.coordinates.expand(np.eye(problem.coordinates.n))
-    rows = problem.loss_rows()
-    for y, row in zip(task.Y, rows, strict=True):
-        A = indicators(task.factors, y[None]) - indicators(task.factors, Z)
-        values = np.linalg.lstsq(basis.T, A.T, rcond=None)[0].T
-        assert_allclose(values @ row, loss_of(task, y, Z), atol=1e-12)
+def test_the_box_is_c_times_the_weight_of_an_example():
+    problem = make_task(TREE, [2, 3, 2], n=4).problem._replace(C=10.0)
+    assert_array_equal(problem.box, 10.0)
+    weights = np.array([0.0, 1.0, 2.0, 0.5])
+    assert_array_equal(problem._replace(sample_weight=weights).box, 10.0 * weights)
 
 
-def loss_of(task, y, Z):
-    """The loss of every label set in Z, factor by factor."""
-    total = np.zeros(len(Z))
-    factor = task.factors.arrays.factor
-    for f, (joint, first, second) in enumerate(zip(*task.problem.loss, strict=True)):
-        u, v = factor[f]["first"], factor[f]["second"]
-        wrong_first = Z[:, u] != y[u]
-        wrong_second = (Z[:, v] != y[v]) & (v >= 0)
-        total += joint * (wrong_first | wrong_second)
-        total += first * wrong_first + second * wrong_second
-    return total
+def test_an_example_teaches_the_factors_whose_labels_it_has_and_that_count():
+    problem = make_task(TREE, [2, 3, 2], n=3).problem
+    assert problem.taught.size == 0  # all of them
+    Y = problem.Y.copy()
+    Y[0, 0] = -1
+    factor = problem.factors.arrays.factor
+    has_first = (factor["first"] == 0) | (factor["second"] == 0)
+    assert_array_equal(problem._replace(Y=Y).taught[0], ~has_first)
+    assert problem._replace(Y=Y).taught[1:].all()
+
+    weights = np.ones(Y.shape)
+    weights[1] = 0.0
+    taught = problem._replace(label_weight=weights).taught
+    assert_array_equal(taught.all(axis=1), [True, False, True])
+    assert not taught[1].any()

@@ -30,22 +30,22 @@ class Acceleration:
     Every value that is linear in A is averaged in the same way.
     """
 
-    def __init__(self) -> None:
-        self.rho, self.scale = 0.0, 1.0
-        self._averages: _compiled.Averages | None = None
+    def __init__(self, values: Sequence[NDArray[np.float64]]) -> None:
+        """Take the arrays that are linear in the second average, in memory order.
 
-    def advance(self, kappa: float, values: Sequence[NDArray[np.float64]]) -> None:
-        """Begin an epoch with a new κ, and change `values` in place accordingly.
-
-        `values` are arrays that are linear in the second average (weights, intercept,
-        loss term), in the order of C or of Fortran. Pass the same arrays in every
-        epoch. Between two calls the caller adds `scale` times each change of A's own
-        value.
+        They are the weights, the intercept and the loss term, in the order of C or of
+        Fortran.
         """
-        if self._averages is None:
-            once = [np.zeros_like(value) for value in values]
-            past = [np.zeros_like(value) for value in values]  # value - scale * A's own
-            self._averages = _compiled.Averages(values, once, past)
+        self.rho, self.scale = 0.0, 1.0
+        once = [np.zeros_like(value) for value in values]
+        past = [np.zeros_like(value) for value in values]  # value - scale * A's own
+        self._averages = _compiled.Averages(values, once, past)
+
+    def advance(self, kappa: float) -> None:
+        """Begin an epoch with a new κ, and change the values in place accordingly.
+
+        Between two calls the caller adds `scale` times each change of A's own value.
+        """
         rho = 1.0 - 1.0 / math.sqrt(1.0 + kappa)
         scale = (1.0 - rho) ** 2
         self._averages.advance((self.rho, rho), (self.scale, scale))

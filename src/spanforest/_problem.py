@@ -1,4 +1,4 @@
-"""The training problem of one graph, and its loss in coordinates."""
+"""The training problem of one graph."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from spanforest.factors import Coordinates, FactorGraph
 from spanforest.losses import FactorLoss
-
-CHUNK_SIZE = 4096  # examples whose loss in all cells is in memory at once
 
 
 class Problem(NamedTuple):
@@ -76,27 +74,3 @@ class Problem(NamedTuple):
         if counts.size:
             taught &= counts
         return np.ascontiguousarray(taught)  # the layout that routines are compiled for
-
-    def loss_rows(self) -> NDArray[np.float64]:
-        """Return the matrix L, like A in coordinates, with <L, A> = <loss, mu>.
-
-        The loss of the true labels is 0, so <loss, mu> = -<loss, A>. The cells of a
-        factor of A sum to 0. So only the cells in which a label is right count: there
-        the loss is below its worst.
-        """
-        factor, coordinates = self.factors.arrays.factor, self.coordinates
-        of = np.repeat(np.arange(len(factor)), factor["n_cells"])  # a cell's factor
-        cell = np.arange(len(of)) - factor["offset"][of]
-        joint, first, second = (weights[of] for weights in self.loss)
-        value, other = np.divmod(cell, factor["n_second"][of])
-        to_coordinates = coordinates.expand(np.eye(coordinates.n)).T
-        rows = np.empty((len(self.Y), coordinates.n))
-        for start in range(0, len(rows), CHUNK_SIZE):
-            chunk = slice(start, start + CHUNK_SIZE)
-            is_first = self.Y[chunk][:, factor["first"][of]] == value
-            is_second = self.Y[chunk][:, factor["second"][of]] == other
-            is_second |= factor["second"][of] < 0  # a unary factor
-            below = joint * (is_first & is_second) + first * is_first
-            below += second * is_second
-            np.matmul(below, to_coordinates, out=rows[chunk])
-        return rows

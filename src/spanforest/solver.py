@@ -406,15 +406,18 @@ class _Ascent:
         self.problem = compiled_problem(problem)
         self.cycles = cycles
         self.hinge = np.zeros(len(problem.Y))  # margin violations, when last computed
-        self.acceleration = Acceleration()
         self._order = np.arange(len(problem.Y))
         self._visit: Epoch | None = None  # made when it is first needed
-        self._inspect = _compiled.Inspection(self.problem, form._state(self.hinge))
-        self._loss_rows = problem.loss_rows()
+        if cycles is None:
+            state = form._state(self.hinge)
+            self._inspect = _compiled.Inspection(self.problem, state)
         # <loss, mu> of A itself and of the smoothed A
+        self._measure_loss = _compiled.LossTerm(self.problem, form.dual_coef)
         self.latest_loss_term = self._measure_loss()
         # 0-d array: Acceleration changes it in place
         self.loss_term = np.array(self.latest_loss_term)
+        averaged = [form.weights, form.intercept, self.loss_term]
+        self.acceleration = Acceleration(averaged)
         self.squared_norm = form.squared_norm()  # when last computed
 
     def run(
@@ -456,7 +459,7 @@ class _Ascent:
         The margin violations become those just before each visit.
         """
         form, acceleration = self.form, self.acceleration
-        acceleration.advance(kappa, [form.weights, form.intercept, self.loss_term])
+        acceleration.advance(kappa)
         self._order[:] = rng.permutation(len(self._order))
         if self.cycles is not None:
             self.cycles.make_room()  # this may need other arrays
@@ -469,10 +472,6 @@ class _Ascent:
         latest = self._measure_loss()
         self.loss_term += acceleration.scale * (latest - self.latest_loss_term)
         self.latest_loss_term = latest
-
-    def _measure_loss(self) -> float:
-        """Return <loss, mu> of A itself."""
-        return float(np.vdot(self._loss_rows, self.form.dual_coef))
 
     def measure_hinge(self, tol: float) -> float:
         """Compute all margin violations at the form's weights, of the same moment.

@@ -31,6 +31,7 @@ from spanforest._compiled.forests import forest_max_marginals, forest_max_sums
 from spanforest._compiled.k_best import forest_k_best_rows
 from spanforest._compiled.labellings import Mixtures
 from spanforest._compiled.leaves import add_shared_leaves, dense_leaves, sparse_leaves
+from spanforest._compiled.loss_terms import LossTerm
 from spanforest._compiled.messages import (
     CERTIFYING_SWEEPS,
     Messages,
@@ -40,7 +41,6 @@ from spanforest._compiled.messages import (
 )
 from spanforest._compiled.passes import (
     Inspection,
-    Pass,
     dense_pass,
     kernel_pass,
     sparse_pass,
@@ -64,4 +64,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

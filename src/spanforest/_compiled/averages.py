@@ -45,4 +45,4 @@ def _advance(record):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

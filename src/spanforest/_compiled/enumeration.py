@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

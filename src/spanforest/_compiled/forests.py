@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

@@ -222,4 +222,4 @@ def listed_steps(i, r, norm, work, problem, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

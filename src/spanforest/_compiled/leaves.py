@@ -63,4 +63,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

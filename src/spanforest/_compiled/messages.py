@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

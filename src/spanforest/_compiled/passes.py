@@ -54,8 +54,8 @@ class Pass:
     """Visits examples whenever it is called.
 
     It packs its arrays once, and reads what is in them at the time of the call: also
-    the order and state.scale. `rows` is a record of the data, made from how to visit
-    examples (`visits.Call`). `function` takes it with the work of the visits.
+    the order and state.scale. `rows` are the data, and what else `function` needs.
+    `visits` are from `visitor`.
     """
 
     def __init__(self, function, rows, visits):
@@ -86,8 +86,8 @@ def kernel_pass(order, block_size, kernel, problem, state, mixtures, squared_nor
 @merged
 def _visit(call, start, stop):
     """Visit a block of examples of the order."""
-    visit, work, problem, routines, lists = call
-    call_pointer(visit, (start, stop, STEPS_PER_VISIT, work, problem, routines, lists))
+    visit, routines, work, problem, lists = call
+    call_pointer(visit, (routines, start, stop, STEPS_PER_VISIT, work, problem, lists))
 
 
 def _kernel_pass(rows, work):
@@ -212,12 +212,12 @@ class Inspection:
 
         They are the coordinates of F without the constant feature.
         """
-        visit, *rest = self._call
+        visit, routines, *rest = self._call
         for start in range(0, len(scores), LOOK_SIZE):
             own = scores[start : start + LOOK_SIZE]
             self._block.scores[: len(own), : own.shape[1]] = own
             place = first + start
-            from_python(visit, (place, place + len(own), LOOK, *rest))()
+            from_python(visit, (routines, place, place + len(own), LOOK, *rest))()
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

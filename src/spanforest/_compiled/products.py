@@ -4,7 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spanforest._compiled.decorators import compiled, place, summed, through_pointer
+from spanforest._compiled.decorators import (
+    compiled,
+    pack,
+    place,
+    summed,
+    through_pointer,
+)
 
 TILE = 512  # entries of a row in a product: a few such rows fit the first cache
 
@@ -25,7 +31,8 @@ def room_for_products(n_rows, n_columns):
 def row_multiplier(rows, dense, products):
     """Return `row_products` for `DenseRows`: passes call it through a pointer."""
     arguments = dense.data, rows, dense.rounded, products
-    return through_pointer(row_products, arguments, dense.data.dtype, fastmath=True)
+    kind = pack(arguments).kind
+    return through_pointer(row_products, arguments, kind, fastmath=True)
 
 
 def row_products(data, rows, others, products):
@@ -135,4 +142,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

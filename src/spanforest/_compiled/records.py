@@ -180,4 +180,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

@@ -276,4 +276,4 @@ def _bound_part(scores, g, stop, messages, drops, labels, caps):
     return score, max(bound, score), n_sweeps
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257

@@ -181,24 +181,22 @@ def _load_marginals(box, dual_row, true_cells, marginals):
 def weigh_example(i, work, problem):
     """Prepare a visit to an example that lacks labels, or whose labels have weights.
 
-    The cells of A are divided by the weights of their factors. In factors that the
-    example does not teach the marginals become positive, so that any cell may be
-    picked. state.hinge[i] becomes the score of the true labels. Visits call this
-    through a pointer: most examples do not need it.
+    Before, the marginals hold the cells of A. They are divided by the weights of their
+    factors. In factors that the example does not teach the marginals become positive,
+    so that any cell may be picked. state.hinge[i] becomes the score of the true labels.
+    Visits call this through a pointer: most examples do not need it.
     """
     keep_small()
     _, _, state = work[0]
-    g, layout, targets, visit = problem[0]
+    g, _, targets, visit = problem[0]
     factors, cells, true_cells = g.factor, visit.cells, visit.true_cells
     marginals, weight, box = cells[MARGINALS], visit.weight, targets.box[i]
     state.hinge[i] = weigh_scores(
         i, cells[SCORES], factors, targets, true_cells, weight
     )
-    own = state.dual_coef[i : i + 1]
-    expand_rows(layout, own, cells[MARGINALS : MARGINALS + 1])
-    largest = 0.0
-    for d in range(own.shape[1]):
-        largest = max(largest, abs(own[0, d]))
+    dual_row, largest = state.dual_coef[i], 0.0
+    for d in range(dual_row.shape[0]):
+        largest = max(largest, abs(dual_row[d]))
     for f in range(factors.shape[0]):
         factor = factors[f]
         for c in range(factor["offset"], factor["offset"] + factor["n_cells"]):
@@ -333,7 +331,7 @@ def _find_worst(scores, marginals, masked):
         masked[c] = -scores[c] if marginals[c] > 0.0 else FORBIDDEN
 
 
-def visit_examples(start, stop, max_steps, work, problem, routines, lists):
+def visit_examples(routines, start, stop, max_steps, work, problem, lists):
     """Visit some examples of an order, a block of them, one after the other.
 
     Before, block.scores holds the scores from the weights as they are, and block.gram
@@ -376,10 +374,11 @@ def visit_examples(start, stop, max_steps, work, problem, routines, lists):
         norm = scale * (block.gram[r, r] + constant * constant)
         shift[:] = 0.0
         first_top, first_rise, moved, n_steps = 0.0, 0.0, False, 0
-        _load_marginals(targets.box[i], dual_row, true_cells, marginals)
         if not is_even:
             call_pointer(weigh, (i, work, problem))
             true_score = hinge[i]
+        elif is_forest:
+            _load_marginals(targets.box[i], dual_row, true_cells, marginals)
         if is_forest:
             n_steps = max(max_steps, 1)
         else:
@@ -422,12 +421,16 @@ NONE_NEEDED = Routines(NO_ROUTINE, NO_ROUTINE)
 
 
 class Call(NamedTuple):
-    """How visits are called: the routine, and all its arguments but three."""
+    """How visits are called: the routine, and its first and last arguments.
+
+    Some processors pass tuples of pointers like single numbers only at the beginning,
+    where registers are free. Python passes single numbers.
+    """
 
     visit: Any
+    routines: Any
     work: Any
     problem: Any
-    routines: Any
     lists: Any
 
 
@@ -448,11 +451,11 @@ def visitor(order, block, problem, state, mixtures):
         lists, request = pack_lists(problem.record, mixtures)
         like_these = 0, 0, 0.0, work, problem, lists
         steps = through_pointer(listed_steps, like_these, (*kinds, lists.kind))
-    arguments = 0, 0, 0, work, problem, NONE_NEEDED, 0
+    arguments = NONE_NEEDED, 0, 0, 0, work, problem, 0
     visit = through_pointer(visit_examples, arguments, kinds)
     routines = Routines(weigh, steps)
-    call = Call(visit, work.address, problem.address, routines, lists.address)
+    call = Call(visit, routines, work.address, problem.address, lists.address)
     return call, (work, problem, lists, request)
 
 
-# stamp: fb0ee20c8b4e5f70
+# stamp: 793c4744d2e29257
