@@ -181,6 +181,14 @@ def test_another_encoding_is_named_with_the_line_and_can_be_given(path):
         assert load_csv(path, -1, encoding=encoding).feature_names[0] == "größe"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf_8", "U8", "utf-16-le"])
+@pytest.mark.parametrize("begin", ["", "sep=,\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(path, encoding, begin):
+    text = f'\ufeff{begin}"tempo, bpm",happy\n1,0\n'
+    path.write_bytes(text.encode(encoding))
+    assert load_csv(path, -1, encoding=encoding).feature_names == ("tempo, bpm",)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -141,7 +141,7 @@ def _read_text(path: str, encoding: str | None, memory: MemoryLimit) -> str:
     if encoding is None and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         known = "utf-16"
     try:
-        return raw.decode("utf-8-sig" if known in ("utf-8", "utf8") else known)
+        return raw.decode(known).removeprefix("\ufeff")  # a byte order mark
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         line = raw.count(b"\n", 0, start) + 1
