@@ -30,8 +30,17 @@ def test_gaps_beside_categories_get_the_advice_of_gaps():
 def test_the_order_of_a_pandas_category_is_kept():
     frame = pd.DataFrame({"size": SIZES, "weight": [1.5, np.nan, 2.0]})
     known = CategoryColumns.of(frame, None)
-    assert known.categories == {0: ["small", "medium", "large"]}
-    assert_array_equal(known.numbers(frame), [[0, 1.5], [2, np.nan], [np.nan, 2]])
+    assert known.categories == {0: ["small", "large"]}
+    assert_array_equal(known.numbers(frame), [[0, 1.5], [1, np.nan], [np.nan, 2]])
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_category_that_is_declared_and_does_not_occur_is_unknown(ordered):
+    sizes = pd.Categorical(["large", "small"], SIZES.categories, ordered)
+    known = CategoryColumns.of(pd.DataFrame({"size": sizes}), None)
+    new = pd.DataFrame({"size": pd.Categorical(["medium", "small"], SIZES.categories)})
+    assert_array_equal(known.numbers(new), [[np.nan], [0]])
+    assert_array_equal(known.indicators(new), [[0, 0], [1, 0]])
 
 
 def test_columns_that_are_told_are_sorted_and_unknown_values_are_missing():
@@ -84,10 +93,10 @@ def test_the_columns_of_an_arrow_table_are_read_like_those_of_a_frame():
     assert CategoryColumns.of(table.select(["size"]), None) is None
 
 
-def test_indicators_have_a_column_for_every_category():
+def test_indicators_have_a_column_for_every_category_that_occurs():
     frame = pd.DataFrame({"weight": [1.5, np.nan, 2.0], "size": SIZES})
     known = CategoryColumns.of(frame, None)
-    expected = [[1.5, 1, 0, 0], [np.nan, 0, 0, 1], [2.0, 0, 0, 0]]
+    expected = [[1.5, 1, 0], [np.nan, 0, 1], [2.0, 0, 0]]
     assert_array_equal(known.indicators(frame), expected)
 
 
@@ -229,3 +238,23 @@ def test_categories_that_recur_are_not_pointed_out():
     RandomGraphEnsembleClassifier(2, tol=0.1, random_state=0).fit(X, y)
     X, y = table_of(["low", "high"])  # two rows tell nothing
     RandomGraphEnsembleClassifier(2, tol=0.1, random_state=0).fit(X, y)
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("kernel", ["auto", "forest"])
+def test_categories_that_are_declared_and_do_not_occur_change_nothing(kernel):
+    X, y = table_of([f"shop {i % 3}" for i in range(100)])
+    clf = RandomGraphEnsembleClassifier(2, kernel=kernel, tol=0.1, random_state=0)
+    expected = clf.fit(X, y).decision_function(X)
+    declared = [f"shop {i}" for i in range(1000)]
+    X["what"] = X["what"].cat.set_categories(declared)
+    assert_array_equal(clf.fit(X, y).decision_function(X), expected)
+
+
+@pytest.mark.needs_compiled
+def test_categories_of_identifiers_are_counted_in_the_rows():
+    X, y = table_of([f"id {i}" for i in range(10)])
+    X["what"] = X["what"].cat.add_categories(["id 10"])
+    clf = RandomGraphEnsembleClassifier(2, tol=0.1, random_state=0)
+    with pytest.warns(UserWarning, match="'what' has 10 categories in 10 examples"):
+        clf.fit(X, y)

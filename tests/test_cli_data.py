@@ -77,6 +77,20 @@ def test_tables_with_semicolons_and_decimal_commas_are_read(ok, songs, options):
     ok("inspect", "m", "--data", "test_songs2.csv", *options)
 
 
+def test_a_first_line_that_names_the_delimiter_is_no_header(ok, fails, songs):
+    for name in ("songs", "test_songs"):
+        rows = Path(f"{name}.csv").read_text().replace(",", ":")
+        Path(f"{name}2.csv").write_text(f"sep=:\n{rows}")
+    columns = ("--labels", ",".join(LABELS))
+    ok("train", "songs2.csv", *columns, *FEW, *RAW, "-o", "m")
+    expected = predictions(ok, "songs.spanforest", "test_songs.csv", "--scores")
+    assert_allclose(predictions(ok, "m", "test_songs2.csv", "--scores"), expected)
+    Path("gap.csv").write_text("sep=:\ntempo:loudness:length\n1:2:3\n:1:2\n")
+    assert "'tempo' of row 2 (line 4)" in fails("predict", "m", "gap.csv")
+    message = fails("predict", "m", "gap.csv", "--delimiter", ";")
+    assert "Use --delimiter ':'" in message
+
+
 def test_the_line_of_a_gap_is_found_in_any_dress(fails, songs):
     text = 'tempo;loudness;length\n"1,5";"2";3\n\n;1,5;2\n'
     Path("gap.csv").write_text(text)

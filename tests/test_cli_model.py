@@ -94,6 +94,18 @@ def test_the_commands_read_text_as_a_model_of_python_does(ok, warns, folder, ker
     assert actual["happy"].tolist()[::2] == [1, 0]
 
 
+@pytest.mark.needs_compiled
+def test_a_category_column_without_any_value_in_training_tells_nothing(ok, folder):
+    train = songs_of_keys(["major", "minor"] * 10)
+    X = train[["tempo"]].assign(key=pd.Categorical([None] * 20, ["major", "minor"]))
+    model = RandomGraphEnsembleClassifier(3, kernel="rbf", random_state=0)
+    save(model.fit(X, train[["happy", "sad"]]), "m")
+    expected = model.predict(X)
+    for key in (1, "major"):
+        train.assign(key=key).to_csv("test.csv", index=False)
+        assert_array_equal(predictions(ok, "m", "test.csv"), expected)
+
+
 def test_models_that_commands_cannot_use_are_refused(fails, folder):
     save(MMCRFClassifier(), "unfitted")
     assert "holds a model that was not fitted" in fails("inspect", "unfitted")

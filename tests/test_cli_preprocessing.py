@@ -109,23 +109,46 @@ def test_a_sparse_file_of_few_values_gets_a_linear_kernel(ok, folder):
     ok("inspect", "m")
 
 
+def write_titles(codes, n_declared):
+    """Write songs whose title is a nominal attribute, with a code for each song."""
+    X, _ = make_songs(len(codes), 0)
+    attributes = (
+        Attribute("title", "nominal", tuple(f"song {i}" for i in range(n_declared))),
+        Attribute("tempo"),
+        Attribute("happy", "nominal", ("0", "1")),
+    )
+    data = np.column_stack([codes, X[:, 0], X[:, 0] > 0])
+    write_arff(Relation("songs: -C -1", attributes, data), "a.arff")
+
+
+def messages_of_training(capsys, options):
+    """Train on the file of `write_titles`; return what stdout and stderr show."""
+    args = ("train", "a.arff", "--trees", "2", *options, "--seed", "0", "-o", "m")
+    if not options:
+        args += ("--time-limit", "0.1")
+    assert main(list(args)) == 0
+    return capsys.readouterr()
+
+
 @pytest.mark.needs_compiled
 @pytest.mark.parametrize("options", [("--C", "1"), ("--kernel", "forest"), ()])
 def test_a_nominal_attribute_that_names_the_rows_is_pointed_out_once(
     capsys, folder, options
 ):
-    X, _ = make_songs(40, 0)
-    names = tuple(f"song {i}" for i in range(40))
-    attributes = (
-        Attribute("title", "nominal", names),
-        Attribute("tempo"),
-        Attribute("happy", "nominal", ("0", "1")),
-    )
-    data = np.column_stack([np.arange(40), X[:, 0], X[:, 0] > 0])
-    write_arff(Relation("songs: -C -1", attributes, data), "a.arff")
-    args = ("train", "a.arff", "--trees", "2", *options, "--seed", "0", "-o", "m")
-    if not options:
-        args += ("--time-limit", "0.1")
-    assert main(list(args)) == 0
-    err = capsys.readouterr().err
+    write_titles(np.arange(40), n_declared=40)
+    err = messages_of_training(capsys, options).err
     assert err.count("'title' has 40 categories in 40 examples, such as 'song 0'") == 1
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("options", [("--C", "1"), ("--kernel", "forest"), ()])
+def test_values_that_are_declared_and_do_not_occur_do_not_count(
+    capsys, folder, options
+):
+    write_titles(5 + np.arange(60) % 3, n_declared=60)
+    out, err = messages_of_training(capsys, options)
+    assert "'title' has" not in err
+    assert "encoded by its categories (so many): title (3)\n" in out
+    write_titles(5 + np.arange(40), n_declared=60)
+    err = messages_of_training(capsys, options).err
+    assert err.count("'title' has 40 categories in 40 examples, such as 'song 5'") == 1

@@ -79,6 +79,78 @@ def test_marks_inside_names_and_values_do_not_mislead(path):
     assert load_csv(path, -1).Y.tolist() == [["x;y"], ["z;y"]]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("line", "delimiter"),
+    [
+        ("sep=;", ";"),
+        ("SEP=,", ","),
+        ('"Sep=|"', "|"),
+        ('sep=";"', ";"),
+        ("sep=; ", ";"),
+        ("sep=\t", "\t"),
+        (r"sep=\t", "\t"),
+        ("sep=:", ":"),  # not among those that are detected
+        ("sep= ", " "),
+    ],
+)
+def test_a_first_line_of_excel_names_the_delimiter(
+    path, line, delimiter, end, encoding
+):
+    rows = "".join(delimiter.join(row) + end for row in ROWS)
+    path.write_bytes((line + end + rows).encode(encoding))
+    for options in ({}, {"delimiter": delimiter}, {"encoding": encoding}):
+        songs = load_csv(path, -1, **options)
+        assert songs.feature_names == ("tempo", "loud")
+        assert_array_equal(songs.X, X)
+
+
+def test_the_delimiter_that_the_file_names_goes_before_the_detected_one(path):
+    rows = "x,y;y,z\n1,a;a,p\n1,a;a,p\n2,b;a,q\n"
+    for mark, names in ((",", ("x", "y;y", "z")), (";", ("x,y", "y,z"))):
+        path.write_text(f"sep={mark}\n{rows}")
+        table = load_csv(path, -1)
+        assert (*table.feature_names, *table.label_names) == names
+
+
+def test_the_delimiter_that_is_passed_goes_before_the_one_that_the_file_names(path):
+    path.write_text("sep=;\na,b\n1,1\n2,0\n")
+    assert_array_equal(load_csv(path, -1, delimiter=",").X, [[1], [2]])
+    path.write_text("sep=:\na:b\n1:1\n2:0\n")
+    with pytest.raises(ValueError, match=r"one column, 'a:b'. Pass delimiter=':'"):
+        load_csv(path, -1, delimiter=",")
+    path.write_text("sep=;\na;b\n1,5;2,5\n")
+    message = r"line 3: .* found 3. The file begins with sep=;. Pass delimiter=';'"
+    with pytest.raises(ValueError, match=message):
+        load_csv(path, -1, delimiter=",")
+
+
+def test_lines_are_counted_from_the_one_that_names_the_delimiter(path):
+    path.write_text("sep=;\na;b\n1;2\n\n3;4;5\n")
+    with pytest.raises(ValueError, match=r"line 5: expected 2 values.* found 3\.$"):
+        load_csv(path, -1)
+    path.write_text("\nsep=:\n\na:b\n1:0\n2:1\n3:0\nx:1\n")
+    with pytest.raises(ValueError, match=r"'a' of row 4 \(line 8\) is 'x'"):
+        load_csv(path, -1)
+    assert [line_of_row(path, i, CsvFormat()) for i in (0, 3, 4)] == [5, 8, None]
+
+
+@pytest.mark.parametrize("name", ["sep=", "sep=a", "sep=:b", "xsep=:", "sep=é"])
+def test_other_first_lines_are_names(path, name):
+    path.write_text(f"{name}\n1\n2\n", encoding="utf-8")
+    assert load_csv(path, ()).feature_names == (name,)
+    path.write_text("sep=:,y\n1,0\n2,1\n")
+    assert load_csv(path, -1).feature_names == ("sep=:",)
+
+
+@pytest.mark.parametrize("text", ["sep=;", "sep=;\n", '"sep=;"\n\n'])
+def test_a_file_that_only_names_its_delimiter_is_empty(path, text):
+    path.write_text(text)
+    with pytest.raises(ValueError, match="the file is empty"):
+        load_csv(path, -1)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "number"),
     [
@@ -107,6 +179,14 @@ def test_another_encoding_is_named_with_the_line_and_can_be_given(path):
     write(path, ";", rows=rows, encoding="utf-8-sig")
     for encoding in (None, "UTF-8"):
         assert load_csv(path, -1, encoding=encoding).feature_names[0] == "größe"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf_8", "U8", "utf-16-le"])
+@pytest.mark.parametrize("begin", ["", "sep=,\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(path, encoding, begin):
+    text = f'\ufeff{begin}"tempo, bpm",happy\n1,0\n'
+    path.write_bytes(text.encode(encoding))
+    assert load_csv(path, -1, encoding=encoding).feature_names == ("tempo, bpm",)
 
 
 @pytest.mark.parametrize(

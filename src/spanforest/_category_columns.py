@@ -31,7 +31,7 @@ _CATEGORY_TYPES = ("category", "Categorical", "Enum")  # of pandas and of polars
 class CategoryColumns:
     """The columns that hold categories, and the categories of each."""
 
-    categories: dict[int, list[Any]]  # by the position of the column
+    categories: dict[int, list[Any]]  # that occur, by the position of the column
 
     @classmethod
     def of(cls, X: Any, columns: Sequence[Any] | None) -> CategoryColumns | None:
@@ -303,9 +303,10 @@ def _is_category(series: Any) -> bool:
 
 
 def _categories(column: Any) -> list[Any]:
-    """Return the categories in their order: that of pandas, else sorted."""
+    """Return the categories that occur in their order: that of pandas, else sorted."""
     if hasattr(column, "cat") and hasattr(column.cat, "categories"):
-        return list(column.cat.categories)
+        # a selection of rows still declares the categories of all rows
+        return list(column.cat.remove_unused_categories().cat.categories)
     seen = [value for value in dict.fromkeys(_values(column)) if not is_missing(value)]
     try:
         return sorted(seen)

@@ -260,6 +260,7 @@ CSVS = [
     ({"labels": "rain", "features": ["x", "y"]}, ("t.csv", CSV)),
     ({"labels": 1}, ("t.csv", GERMAN)),
     ({"labels": "rain", "encoding": "latin-1"}, ("t.csv", GERMAN)),
+    ({"labels": 1, "encoding": "utf-8"}, ("t.csv", b"sep=;\r\n" + GERMAN)),
     ({"labels": -1}, ("t.tsv", TABBED)),
     ({"labels": -1}, ("t.csv", NUMBERED)),
     ({"labels": -1}, ("t.csv", "a,b,c\n1,2,0\n2,3,1\n".encode("utf-16"))),

@@ -103,7 +103,7 @@ class TrainedModel:
         return {  # trained in Python
             self.feature_names[j]: values
             for j, values in columns.categories.items()
-            if all(isinstance(value, str) for value in values)
+            if values and all(isinstance(value, str) for value in values)
         }
 
     @property

@@ -39,12 +39,25 @@ def _warn_of_identifiers(dataset: "Dataset") -> None:
     from spanforest._category_columns import CategoryColumns
 
     names = dataset.feature_names
-    known = {
-        j: list(dataset.categories[name])
-        for j, name in enumerate(names)
-        if name in dataset.categories
-    }
+    occurring = categories_that_occur(dataset)
+    known = {j: occurring[name] for j, name in enumerate(names) if name in occurring}
     CategoryColumns(known).warn_of_identifiers(dataset.n_samples, names, stacklevel=3)
+
+
+def categories_that_occur(dataset: "Dataset") -> dict[str, list[str]]:
+    """Return the categories of features; files may declare more than examples have."""
+    import numpy as np
+    from scipy import sparse
+
+    occurring = {}
+    for j, name in enumerate(dataset.feature_names):
+        if name in dataset.categories:
+            column: Any = dataset.X
+            column = column[:, [j]]
+            codes = column.toarray() if sparse.issparse(column) else column
+            known = np.unique(codes[~np.isnan(codes)]).astype(int)
+            occurring[name] = [dataset.categories[name][code] for code in known]
+    return occurring
 
 
 def _one_hot(nominal: Any) -> Any:

@@ -24,7 +24,7 @@ from spanforest.cli._options import (
     bad_option,
 )
 from spanforest.cli._output import echo, if_stopped, percent
-from spanforest.cli._preprocessing import preprocessing
+from spanforest.cli._preprocessing import categories_that_occur, preprocessing
 from spanforest.cli._train_options import Missing, Scaling, TrainingMode
 
 if TYPE_CHECKING:
@@ -191,9 +191,10 @@ def _label_summary(dataset: "Dataset") -> str:
 
 def _category_summary(dataset: "Dataset") -> str:
     """Return which features of text were encoded."""
+    occurring = categories_that_occur(dataset)
     first = [
         f"{name} ({len(texts)})"
-        for name, texts in islice(dataset.categories.items(), _LABELS_SHOWN)
+        for name, texts in islice(occurring.items(), _LABELS_SHOWN)
     ]
     rest = ", ..." if len(dataset.categories) > _LABELS_SHOWN else ""
     return (

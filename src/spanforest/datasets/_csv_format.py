@@ -21,6 +21,13 @@ from spanforest.datasets._text_files import (
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 10  # rows that tell the delimiter
+# a first line by which a file tells Excel its delimiter, which is no letter or digit;
+# a tab may be spelt \t
+_HINT = re.compile(
+    r"""[ \t\r\n]*(?P<line>(?P<quote>"?)sep=(?P<inner>"?)"""
+    r"""(?P<mark>\\t|[ \t!#-/:-@\[-`{-~])(?P=inner)(?P=quote)[ \t]*)(?=[\r\n]|\Z)""",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\s*[+-]?\d*[.,]?\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
 # the text while it is read: its bytes, the text, and the copies of pandas
 _COST = TextCost(character=4, line=32)
@@ -66,6 +73,7 @@ class CsvText(NamedTuple):
     text: str
     delimiter: str
     decimal: str
+    hint: str | None = None  # the delimiter that the file itself names
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the rows that are not blank, each with the line in which it begins."""
@@ -89,10 +97,10 @@ def read_csv_text(path: str, csv_format: CsvFormat, memory: MemoryLimit) -> CsvT
         the message has the line.
     """
     _check_marks(csv_format)
-    text = _read_text(path, csv_format.get("encoding"), memory)
-    delimiter = csv_format.get("delimiter") or _find_delimiter(text)
+    text, hint = _take_hint(_read_text(path, csv_format.get("encoding"), memory))
+    delimiter = csv_format.get("delimiter") or hint or _find_delimiter(text)
     decimal = csv_format.get("decimal") or _find_decimal(text, delimiter)
-    table = CsvText(text, delimiter, decimal)
+    table = CsvText(text, delimiter, decimal, hint)
     _check_rows(table, path, memory)
     return table
 
@@ -106,7 +114,8 @@ def line_of_row(path: Path, i: int, csv_format: CsvFormat) -> int | None:
         text = _read_text(str(path), csv_format.get("encoding"), memory)
     except ValueError:
         return None
-    delimiter = csv_format.get("delimiter") or _find_delimiter(text)
+    text, hint = _take_hint(text)
+    delimiter = csv_format.get("delimiter") or hint or _find_delimiter(text)
     return CsvText(text, delimiter, "").line_of_row(i)
 
 
@@ -132,7 +141,7 @@ def _read_text(path: str, encoding: str | None, memory: MemoryLimit) -> str:
     if encoding is None and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         known = "utf-16"
     try:
-        return raw.decode("utf-8-sig" if known in ("utf-8", "utf8") else known)
+        return raw.decode(known).removeprefix("\ufeff")  # a byte order mark
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         line = raw.count(b"\n", 0, start) + 1
@@ -140,6 +149,24 @@ def _read_text(path: str, encoding: str | None, memory: MemoryLimit) -> str:
             f"{path}, line {line}: {raw[start : start + 1]!r} is not text in {known}. "
             "Pass encoding='latin-1', or the encoding in which the file was written."
         ) from None
+
+
+def _take_hint(text: str) -> tuple[str, str | None]:
+    r"""Return the text without a line ``sep=;``, and the delimiter that it names.
+
+    The line becomes a blank one, so that the others keep their numbers.
+
+    Examples
+    --------
+    >>> _take_hint("sep=;\na;b\n")
+    ('\na;b\n', ';')
+    """
+    match = _HINT.match(text)
+    if match is None:
+        return text, None
+    mark = match["mark"]
+    rest = text[: match.start("line")] + text[match.end("line") :]
+    return rest, "\t" if mark.lower() == r"\t" else mark
 
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -203,7 +230,7 @@ def _check_rows(table: CsvText, path: str, memory: MemoryLimit) -> None:
                 raise ValueError(
                     f"{path}, line {line}: expected {n_columns} values, one for each "
                     f"column of the first line, separated by {table.delimiter!r}; "
-                    f"found {len(row)}."
+                    f"found {len(row)}.{_advice(table)}"
                 )
             n_cells += n_columns
             memory.check(8 * n_cells)
@@ -216,3 +243,9 @@ def _check_rows(table: CsvText, path: str, memory: MemoryLimit) -> None:
             f"{path}: expected lines of values, the first one with the names of the "
             "columns; the file is empty."
         )
+
+
+def _advice(table: CsvText) -> str:
+    if table.hint in (None, table.delimiter):
+        return ""
+    return f" The file begins with sep={table.hint}. Pass delimiter={table.hint!r}."

@@ -29,7 +29,7 @@ def load_csv(
     ----------
     path : path
         The file; ``.gz``, ``.bz2``, ``.xz`` and ``.zip`` are decompressed. Its first
-        line names the columns.
+        line names the columns, after a line ``sep=;`` if there is one.
     labels : str, int or sequence of str
         Which columns are labels: their names; or their number, counted from the
         beginning or, if negative, from the end. Pass an empty sequence if there are
@@ -45,7 +45,8 @@ def load_csv(
         a quarter of the machine's memory if that is less.
     delimiter : str, optional
         The character between two values. By default a tab in ``.tsv`` and ``.tab``
-        files; in others the comma, semicolon, tab or bar that the first rows show.
+        files; in others what a first line such as ``sep=;`` names, which Excel reads
+        too, else the comma, semicolon, tab or bar that the first rows show.
     decimal : str, optional
         The decimal mark, a point or a comma. By default a comma if numbers are written
         with commas and none with a point.
@@ -112,7 +113,7 @@ def load_csv(
     source = read_csv_text(path, csv_format, MemoryLimit.of(path, max_memory))
     frame = _parse(source, path)
     _check_header(list(frame.columns), path)
-    _check_delimiter(list(frame.columns), path, source.delimiter)
+    _check_delimiter(list(frame.columns), path, source)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
     table = TableFile(frame, path, source.line_of_row)
@@ -244,11 +245,12 @@ def _check_header(names: list[str], path: str) -> None:
         )
 
 
-def _check_delimiter(names: list[str], path: str, delimiter: str) -> None:
-    """Refuse a single column whose name contains another usual delimiter."""
-    marks = [mark for mark in ";\t,|" if mark in names[0] and mark != delimiter]
+def _check_delimiter(names: list[str], path: str, source: CsvText) -> None:
+    """Refuse a single column whose name contains another likely delimiter."""
+    likely = (source.hint or "") + ";\t,|"
+    marks = [mark for mark in likely if mark in names[0] and mark != source.delimiter]
     if len(names) == 1 and marks:
         raise ValueError(
-            f"{path}: expected {delimiter!r} between the columns; found one column, "
-            f"{names[0][:60]!r}. Pass delimiter={marks[0]!r}."
+            f"{path}: expected {source.delimiter!r} between the columns; found one "
+            f"column, {names[0][:60]!r}. Pass delimiter={marks[0]!r}."
         )
