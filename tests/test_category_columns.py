@@ -34,19 +34,13 @@ def test_the_order_of_a_pandas_category_is_kept():
     assert_array_equal(known.numbers(frame), [[0, 1.5], [1, np.nan], [np.nan, 2]])
 
 
-def test_a_category_that_is_declared_and_does_not_occur_is_unknown():
-    sizes = pd.Categorical(["large", "small"], SIZES.categories)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_category_that_is_declared_and_does_not_occur_is_unknown(ordered):
+    sizes = pd.Categorical(["large", "small"], SIZES.categories, ordered)
     known = CategoryColumns.of(pd.DataFrame({"size": sizes}), None)
     new = pd.DataFrame({"size": pd.Categorical(["medium", "small"], SIZES.categories)})
     assert_array_equal(known.numbers(new), [[np.nan], [0]])
     assert_array_equal(known.indicators(new), [[0, 0], [1, 0]])
-
-
-def test_a_category_that_does_not_occur_keeps_its_place_among_ordered_ones():
-    sizes = pd.Categorical(["large", "small"], SIZES.categories, ordered=True)
-    known = CategoryColumns.of(pd.DataFrame({"size": sizes}), None)
-    new = pd.DataFrame({"size": pd.Categorical(["medium", "small"], SIZES.categories)})
-    assert_array_equal(known.numbers(new), [[1], [0]])
 
 
 def test_columns_that_are_told_are_sorted_and_unknown_values_are_missing():

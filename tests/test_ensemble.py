@@ -8,11 +8,12 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from spanforest import MMCRFClassifier
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.aggregation import AGGREGATIONS
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph, random_pairing
 from spanforest.inference import decode, score_labels
+from spanforest.persistence import save
 
 # --- what changes no result ----------------------------------------------------------
 
@@ -256,3 +257,23 @@ def test_a_threshold_that_does_not_fit_is_refused(params, y, message):
     fitted = ensemble(2).fit(X, y).set_params(**params)
     with pytest.raises(ValueError, match=message):
         fitted.predict(X)
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("stop", [ValueError("bad data"), KeyboardInterrupt()])
+def test_a_fit_that_ends_early_leaves_nothing_of_the_fit_before(
+    stop, monkeypatch, tmp_path
+):
+    pytest.importorskip("skops")
+    clf = RandomGraphEnsembleClassifier(3, random_state=0).fit(X, Y)
+    learned = {name for name in vars(clf) if name.endswith("_")}
+
+    def fail(*args):
+        raise stop
+
+    monkeypatch.setattr(RandomGraphEnsembleClassifier, "_train", fail)
+    with pytest.raises(type(stop)):
+        clf.fit(X[:, :2], Y[:, :2])
+    assert {"estimators_", "graphs_", "duality_gap_"} <= learned - set(vars(clf))
+    assert clf.n_features_in_ == len(clf.classes_) == 2
+    save(clf, tmp_path / "unfitted.spanforest")

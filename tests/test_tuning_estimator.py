@@ -281,5 +281,7 @@ def test_a_search_that_cannot_be_made_is_refused_with_a_reason():
         tuned(kernels=["foo"], gammas=[1.0]).fit(X, Y)
     rare = np.full(60, np.nan)
     rare[:2] = 0, 1
-    with pytest.raises(ValueError, match="no label is observed in the test"):
+    with pytest.raises(ValueError, match="3 folds cannot be made of n_samples=2"):
         tuned(cv=3).fit(X, rare)
+    with pytest.raises(ValueError, match="no label is observed in the test"):
+        tuned(cv=[(range(2), range(2, 60))]).fit(X, rare)

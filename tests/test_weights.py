@@ -505,3 +505,14 @@ def test_zero_and_one_have_weights_even_if_one_of_them_is_not_seen(classifier):
     labels[:, 2] = 0
     classifier.set_params(class_weight=[{}, {}, {1: 5.0}, {}]).fit(X, labels)
     assert_array_equal(classifier.predict(X)[:, 2], 0)
+
+
+@pytest.mark.needs_compiled
+def test_an_example_without_any_label_is_as_if_it_were_left_out():
+    clf = RandomGraphEnsembleClassifier(3, random_state=0)
+    clf.fit(np.delete(X, 5, 0), np.delete(Y, 5, 0))
+    expected = clf.decision_function(X_new)
+    missing = Y.astype(float)
+    missing[5] = np.nan
+    assert_array_equal(clf.fit(X, missing).decision_function(X_new), expected)
+    assert not clf.has_node_factors_

@@ -303,15 +303,10 @@ def _is_category(series: Any) -> bool:
 
 
 def _categories(column: Any) -> list[Any]:
-    """Return the categories that occur in their order: that of pandas, else sorted.
-
-    Where pandas knows that they are ordered, all are returned: one that does not occur
-    still lies between its neighbours.
-    """
+    """Return the categories that occur in their order: that of pandas, else sorted."""
     if hasattr(column, "cat") and hasattr(column.cat, "categories"):
-        if not column.cat.ordered:  # a selection of rows declares those of all rows
-            column = column.cat.remove_unused_categories()
-        return list(column.cat.categories)
+        # a selection of rows still declares the categories of all rows
+        return list(column.cat.remove_unused_categories().cat.categories)
     seen = [value for value in dict.fromkeys(_values(column)) if not is_missing(value)]
     try:
         return sorted(seen)

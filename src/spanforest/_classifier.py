@@ -47,11 +47,8 @@ DECODERS: dict[str, Decoder] = {
         else max_product(factors, scores)[0]
     ),
 }
-# attributes that only some fits set: to delete before a refit
-OPTIONAL_ATTRIBUTES = (
-    *("cell_intercept_", "cell_coef_", "dual_coef_", "_stacked_weights", "X_fit_"),
-    *("calibration_", "_calibrated_aggregation", "_fit_digest"),
-)
+# private attributes that only some fits set: to delete before a refit
+OPTIONAL_ATTRIBUTES = ("_stacked_weights", "_calibrated_aggregation", "_fit_digest")
 # attributes that describe the training data: members have those of their ensemble
 DATA_ATTRIBUTES = (
     "_coding",
@@ -272,11 +269,13 @@ class GraphClassifier(
     ) -> TrainingSet:
         """Forget the last fit, check the data, and return the training set.
 
-        Examples of weight 0 are left out. The attributes that describe the data are
-        set. The kernel matrix is computed here. With `for_folds`, it may be that only
-        folds of the training set can be learned from: a forest is not grown.
+        Examples of weight 0 or without any label are left out. The attributes that
+        describe the data are set. The kernel matrix is computed here. With `for_folds`,
+        it may be that only folds of the training set can be learned from: a forest is
+        not grown.
         """
-        for name in OPTIONAL_ATTRIBUTES:
+        learned = [one for one in vars(self) if one.endswith("_") and one[0] != "_"]
+        for name in (*OPTIONAL_ATTRIBUTES, *learned):
             self.__dict__.pop(name, None)
         X = self._read_examples(X, reset=True)
         targets = self._read_targets(X, y, sample_weight)

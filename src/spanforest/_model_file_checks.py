@@ -176,7 +176,7 @@ def check_contents(model: BaseEstimator) -> None:
 
 
 def _check_classifier(model: GraphClassifier) -> None:
-    if "_coding" not in vars(model):  # not fitted
+    if not model.__sklearn_is_fitted__():
         return
     n_values = model._coding.n_values
     is_ensemble = isinstance(model, RandomGraphEnsembleClassifier)

@@ -1,6 +1,7 @@
 """How much training examples and values of labels count: checks, and arrays.
 
-An example of weight 0 is left out before anything else looks at the data.
+An example of weight 0, or without any label, is left out before anything else looks at
+the data.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class WeightedLabels(NamedTuple):
 def read_targets(
     n_samples: int, y: Any, sample_weight: Any, class_weight: Any, missing_label: Any
 ) -> WeightedLabels:
-    """Check labels and weights, and leave out the examples of weight 0.
+    """Check labels and weights, and leave out examples of weight 0 or without labels.
 
     Parameters
     ----------
@@ -63,9 +64,12 @@ def read_targets(
             f"and {len(Y)} in y. Pass the labels of exactly these examples."
         )
     weight, rows = _read_sample_weight(sample_weight, len(Y)), None
-    if weight is not None and not weight.all():
-        rows = np.flatnonzero(weight)
-        weight = weight[rows]
+    counts = (Y >= 0).any(axis=1)
+    if weight is not None:
+        counts &= weight > 0
+    if not counts.all():
+        rows = np.flatnonzero(counts)
+        weight = None if weight is None else weight[rows]
         Y, coding = coding.restricted_to(Y[rows])
     tables = _read_class_weight(class_weight, Y, coding, weight)
     return WeightedLabels(Y, coding, weight, _label_weight(tables, Y), rows)

@@ -324,9 +324,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             None and masked entries are labels that were not observed.
         sample_weight : array-like of shape (n_samples,), optional
             How much each example counts, in training and in the scores that candidates
-            are compared by. Weight 2 is the same as the example twice, weight 0 as
-            leaving it out. A function as `scoring` is given the weights if it takes
-            them as ``sample_weight``.
+            are compared by. Weight 0 is the same as leaving it out. A function as
+            `scoring` is given the weights if it takes them as ``sample_weight``.
 
         Returns
         -------
