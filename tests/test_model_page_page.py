@@ -199,7 +199,36 @@ def test_a_model_that_tuned_itself_is_named_so(wrap):
     )
     page = page_of(wrap(search).fit(X[TRAIN], LABELS[TRAIN]))
     assert "<dt>Model</dt><dd>RandomGraphEnsembleClassifierCV</dd>" in page
+    assert "<dt>Chosen</dt><dd>linear, C 1, loss " in page
     assert "<dt>Model</dt><dd>RandomGraphEnsembleClassifier</dd>" in example_page()
+
+
+@pytest.mark.parametrize(
+    ("params", "decision"),
+    [
+        ({}, "the label set of highest score"),
+        (
+            {"offset": 0.3},
+            "the label set of highest score, with an offset of 0.3 for labels that are "
+            "on",
+        ),
+        (
+            {"offset": [0.3, 0.0, 0.0, 0.0, 0.1]},
+            "the label set of highest score, with offsets for labels that are on",
+        ),
+        (
+            {"probability": True, "threshold": 0.35},
+            "each label whose probability is above 0.35",
+        ),
+        (
+            {"probability": True, "threshold": [0.5, 0.4, 0.3, 0.2, 0.1]},
+            "each label whose probability is above its own threshold",
+        ),
+    ],
+)
+def test_the_page_says_how_label_sets_are_decided_on(params, decision):
+    page = page_of(ensemble(**params).fit(X[TRAIN], LABELS[TRAIN]))
+    assert f"<dt>Decision</dt><dd>{decision}</dd>" in page
 
 
 def test_the_name_of_a_kernel_is_not_cut_within_a_word():

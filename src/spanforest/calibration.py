@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 __all__ = ["Calibration", "fit_calibration"]
 
@@ -139,11 +139,14 @@ def fit_calibration(
 
 
 class Evidence(NamedTuple):
-    """Margins and true values of one label; only differences of margins matter."""
+    """Margins and true values of one label; only differences of margins matter.
 
-    margins: NDArray[np.float64]  # (n, n_values), 0 for the first value
-    targets: NDArray[np.float64]  # (n, n_values), rows sum to one
-    weight: NDArray[np.float64]  # (n, 1)
+    There is a row per value: sums over the few values are then sums of whole rows.
+    """
+
+    margins: NDArray[np.float64]  # (n_values, n), 0 for the first value
+    targets: NDArray[np.float64]  # (n_values, n), columns sum to one
+    weight: NDArray[np.float64]  # (n,)
 
     @classmethod
     def of(
@@ -154,9 +157,14 @@ class Evidence(NamedTuple):
     ) -> Evidence:
         """Return the evidence of the examples whose value was observed."""
         observed = codes >= 0
-        margins, codes = margins[observed].astype(np.float64), codes[observed]
-        targets = (codes[:, None] == np.arange(margins.shape[1])).astype(np.float64)
-        return cls(margins - margins[:, :1], targets, weight[observed, None])
+        rows, codes = margins[observed].T.astype(np.float64), codes[observed]
+        targets = (codes == np.arange(len(rows))[:, None]).astype(np.float64)
+        return cls(rows - rows[0], targets, weight[observed])
+
+    @property
+    def n_values(self) -> int:
+        """How many values the label has."""
+        return len(self.margins)
 
 
 class Normal(NamedTuple):
@@ -167,10 +175,10 @@ class Normal(NamedTuple):
 
 
 def _root_mean_square(evidence: list[Evidence]) -> float:
-    values = np.concatenate([one.margins[:, 1:].ravel() for one in evidence])
+    values = np.concatenate([one.margins[1:].ravel() for one in evidence])
     if not values.any():
         return 1.0
-    weights = [np.repeat(one.weight, one.margins.shape[1] - 1) for one in evidence]
+    weights = [np.tile(one.weight, one.n_values - 1) for one in evidence]
     weight = np.concatenate(weights)
     return float(np.sqrt(np.sum(weight * values**2) / weight.sum()))
 
@@ -182,15 +190,14 @@ def _smoothed(evidence: list[Evidence]) -> list[Evidence]:
     finite even where the margins separate all values. With the counts of a single
     label, the targets would make rare values far too probable.
     """
-    counts = np.zeros(max(one.targets.shape[1] for one in evidence))
+    counts = np.zeros(max(one.n_values for one in evidence))
     for one in evidence:
-        counts[: one.targets.shape[1]] += (one.weight * one.targets).sum(axis=0)
+        counts[: one.n_values] += one.targets @ one.weight
     smoothed = []
-    for margins, targets, weight in evidence:
-        n_values = targets.shape[1]
-        rest = 1.0 / (targets @ counts[:n_values] + n_values)[:, None]
-        targets = targets * (1 - n_values * rest) + rest
-        smoothed.append(Evidence(margins, targets, weight))
+    for one in evidence:
+        rest = 1.0 / (counts[: one.n_values] @ one.targets + one.n_values)
+        targets = one.targets * (1 - one.n_values * rest) + rest
+        smoothed.append(one._replace(targets=targets))
     return smoothed
 
 
@@ -200,7 +207,7 @@ def _fit_all(evidence: list[Evidence]) -> list[NDArray[np.float64]]:
     This is expectation-maximisation with a normal approximation of each posterior. It
     starts from one slope and one bias for all labels.
     """
-    ties = [_tie(one.margins.shape[1]) for one in evidence]
+    ties = [_tie(one.n_values) for one in evidence]
     vague = Normal(np.zeros(2), np.full(2, 1e3))
     shared = _posterior(evidence, ties, vague, np.zeros(2)).mean
     prior = Normal(shared, np.maximum(shared**2, 1.0))
@@ -221,7 +228,7 @@ def _fit_slopes(evidence: list[Evidence]) -> list[NDArray[np.float64]]:
     """Return (a_j, 0, 0, ...) of every label; the slopes are positive."""
     vague, params = Normal(np.zeros(1), np.full(1, 1e3)), []
     for one in evidence:
-        tie = _tie(one.margins.shape[1])[:, :1]
+        tie = _tie(one.n_values)[:, :1]
         slope = _posterior([one], [tie], vague, np.zeros(1)).mean
         params.append(tie @ np.maximum(slope, SMALLEST_SLOPE))
     return params
@@ -331,15 +338,19 @@ def _cross_entropy(
     The sum is weighted.
     """
     margins, targets, weight = one
-    scores = params[0] * margins + np.append(0.0, params[1:])
-    logs = log_softmax(scores, axis=1)
-    P = np.exp(logs)
+    scores = params[0] * margins
+    scores[1:] += params[1:, None]
+    highest = scores.max(axis=0)
+    P = np.exp(scores - highest)
+    total = P.sum(axis=0)
+    P /= total
+    value = weight @ (highest + np.log(total) - np.sum(targets * scores, axis=0))
     excess = weight * (P - targets)
-    gradient = np.append(np.sum(excess * margins), excess[:, 1:].sum(axis=0))
-    centred = margins - np.sum(P * margins, axis=1, keepdims=True)
+    gradient = np.append(np.sum(excess * margins), excess[1:].sum(axis=1))
+    weighted = weight * P
+    pulled = weighted * (margins - np.sum(P * margins, axis=0))  # towards its value
     hessian = np.empty((len(params), len(params)))
-    weighted, root = weight * P, np.sqrt(weight) * P
-    hessian[0, 0] = np.sum(weighted * centred**2)
-    hessian[0, 1:] = hessian[1:, 0] = np.sum(weighted * centred, axis=0)[1:]
-    hessian[1:, 1:] = np.diag(weighted.sum(axis=0)[1:]) - root[:, 1:].T @ root[:, 1:]
-    return -float(np.sum(weight * targets * logs)), gradient, hessian
+    hessian[0, 0] = np.sum(pulled * margins)
+    hessian[0, 1:] = hessian[1:, 0] = pulled[1:].sum(axis=1)
+    hessian[1:, 1:] = np.diag(weighted[1:].sum(axis=1)) - weighted[1:] @ P[1:].T
+    return float(value), gradient, hessian

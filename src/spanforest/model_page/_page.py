@@ -169,6 +169,7 @@ def _facts(model: Any, classifier: Any, outcomes: Outcomes) -> dict[str, str]:
         "Graphs": f"{n_graphs}, with {n_edges} together",
         "Kernel": shorten(kernel, _LONGEST_KERNEL, placeholder=" ..."),
         "C": f"{classifier.C:g}",
+        "Decision": _decision(classifier),
         "Labels": str(outcomes.n_labels),
         "Duality gap": f"at most {_percent(float(gaps.max()))} of the dual objective: "
         "how far training was from its optimum",
@@ -176,7 +177,30 @@ def _facts(model: Any, classifier: Any, outcomes: Outcomes) -> dict[str, str]:
     }
     if is_ensemble:
         facts["Aggregation"] = classifier.aggregation.upper()
+    if is_tuned:
+        facts["Chosen"] = visible(last.chosen_)
     return facts
+
+
+def _decision(classifier: Any) -> str:
+    """Return how label sets follow from scores.
+
+    Examples
+    --------
+    >>> from spanforest import MMCRFClassifier
+    >>> clf = MMCRFClassifier(offset=0.3, random_state=0).fit([[0], [1]], [[0], [1]])
+    >>> _decision(clf)
+    'the label set of highest score, with an offset of 0.3 for labels that are on'
+    """
+    threshold = getattr(classifier, "threshold", None)  # only ensembles have one
+    if threshold is not None:
+        limit = "its own threshold" if np.ndim(threshold) else f"{threshold:g}"
+        return f"each label whose probability is above {limit}"
+    decision, offset = "the label set of highest score", classifier.offset_
+    if not np.any(offset):
+        return decision
+    added = "offsets" if np.ndim(offset) else f"an offset of {float(offset):g}"
+    return f"{decision}, with {added} for labels that are on"
 
 
 def _percent(share: float | None) -> str:
