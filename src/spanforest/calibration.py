@@ -347,10 +347,9 @@ def _cross_entropy(
     value = weight @ (highest + np.log(total) - np.sum(targets * scores, axis=0))
     excess = weight * (P - targets)
     gradient = np.append(np.sum(excess * margins), excess[1:].sum(axis=1))
-    weighted = weight * P
-    pulled = weighted * (margins - np.sum(P * margins, axis=0))  # towards its value
+    weighted, centred = weight * P, margins - np.sum(P * margins, axis=0)
     hessian = np.empty((len(params), len(params)))
-    hessian[0, 0] = np.sum(pulled * margins)
-    hessian[0, 1:] = hessian[1:, 0] = pulled[1:].sum(axis=1)
+    hessian[0, 0] = np.sum(weighted * centred**2)
+    hessian[0, 1:] = hessian[1:, 0] = np.sum(weighted[1:] * centred[1:], axis=1)
     hessian[1:, 1:] = np.diag(weighted[1:].sum(axis=1)) - weighted[1:] @ P[1:].T
     return float(value), gradient, hessian
