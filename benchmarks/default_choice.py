@@ -66,7 +66,7 @@ def row(name, scoring, choice):
     """Return the means over the outer folds, in percent."""
     if choice != "two forests":
         return measured(name, scoring, choice)
-    two_forests = _candidates._forests(examples(name)[0], (5, 1), ["sqrt"])
+    two_forests = _candidates._forests((5, 1), ["sqrt"])
     with mock.patch.object(_candidates, "_forests", return_value=two_forests):
         return measured(name, scoring, choice)
 

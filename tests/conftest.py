@@ -80,7 +80,6 @@ def songs(folder, model_bytes):
 def few_trees(monkeypatch):
     """Give the forests of a search five trees each, which is quick."""
     monkeypatch.setattr("spanforest.tuning._candidates.SEARCH_TREES", 5)
-    monkeypatch.setattr("spanforest.tuning._candidates.MANY_TREES", 5)
 
 
 @pytest.fixture

@@ -24,8 +24,6 @@ from spanforest.tuning._contest import (
 )
 from spanforest.tuning._cross_validation import Grid, ResultTable, Search
 
-pytestmark = pytest.mark.usefixtures("few_trees")
-
 
 class FakeScores(NamedTuple):
     """What a search holds of a kernel."""
@@ -243,6 +241,11 @@ def automatic(**params):
     """Return a search that chooses its kernels itself."""
     options = {"kernels": "auto", "gammas": None, "scaling": "auto", "n_estimators": 2}
     return tuned(**options | params)
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr(_candidates, "SEARCH_TREES", 5)
 
 
 @pytest.mark.needs_compiled

@@ -21,8 +21,7 @@ LARGER_CS = (30.0, 100.0)  # for a kernel that is best with the largest of CS
 OFFSETS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, -0.15)
 THRESHOLDS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 # Trees of a forest in the search; the final forest has all of its trees.
-SEARCH_TREES = 200
-MANY_TREES = 500  # of a final forest; with more examples than the search sees, 200
+SEARCH_TREES = 100
 # Examples in the search: few enough for several kernel matrices.
 MOST_COMPARED = 3000
 MOST_LINEAR = 20000  # without a matrix
@@ -57,8 +56,8 @@ def kernels_for(X: Any) -> Menu:
     has_gaps = bool(np.isnan(values).any())
     is_mostly_zero = 2 * np.count_nonzero(values) < np.prod(X.shape)
     if is_mostly_zero and not has_gaps and X.shape[1] > MOST_COLUMNS:  # words, bits
-        return Menu(["linear", *_forests(X, (5, 1), ["sqrt"])], False)
-    forests = _forests(X, (5, 2, 1), ["sqrt", _many_of(X.shape[1])])
+        return Menu(["linear", *_forests((5, 1), ["sqrt"])], False)
+    forests = _forests((5, 2, 1), ["sqrt", _many_of(X.shape[1])])
     if has_gaps:
         return Menu(forests, False, "X has NaN, so only forests were tried")
     if X.shape[0] > MOST_IN_TABLE:
@@ -67,17 +66,10 @@ def kernels_for(X: Any) -> Menu:
     return Menu(["linear", "rbf", *forests], False)
 
 
-def _forests(
-    X: Any, leaves: Sequence[int], features: Sequence[Any]
-) -> list[ForestKernel]:
-    """Return forests with all smallest leaves and all numbers of features per split.
-
-    More trees make a better kernel, up to about 500. With many examples they would take
-    too long.
-    """
-    n_trees = MANY_TREES if X.shape[0] <= MOST_COMPARED else SEARCH_TREES
+def _forests(leaves: Sequence[int], features: Sequence[Any]) -> list[ForestKernel]:
+    """Return forests with all smallest leaves and all numbers of features per split."""
     return [
-        ForestKernel(n_trees, min_samples_leaf=size, max_features=number)
+        ForestKernel(min_samples_leaf=size, max_features=number)
         for number in features
         for size in leaves
     ]
@@ -230,12 +222,12 @@ def search_rows(
 
 
 def with_fewer_trees(kernel: Any) -> Any:
-    """Return a kernel as the search sees it: a forest has at most 200 trees.
+    """Return a kernel as the search sees it: a forest has at most 100 trees.
 
     Examples
     --------
-    >>> with_fewer_trees(ForestKernel(500)).n_estimators, with_fewer_trees("rbf")
-    (200, 'rbf')
+    >>> with_fewer_trees("forest").n_estimators, with_fewer_trees("rbf")
+    (100, 'rbf')
     """
     if isinstance(kernel, str) and kernel == "forest":
         kernel = ForestKernel()

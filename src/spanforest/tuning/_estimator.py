@@ -105,7 +105,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
         Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
         ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
-        on every fold, with at most 200 trees unless in a list or sum), a function of
+        on every fold, with at most 100 trees unless in a list or sum), a function of
         two feature matrices, a `spanforest.kernels.SumKernel`; or ``"precomputed"``,
         which can only stand alone. A list inside the sequence is one choice, whose
         members take its kernels in turn. ``"auto"``: forests, and unless X has NaN
@@ -113,7 +113,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         entries of X are zero and it has more than 100 features. The forests differ in
         their smallest leaves (5, 2 and 1 examples) and in how many features a split
         chooses from; if X has so many zeros and features, only in leaves (5 and 1).
-        They have 500 trees in the end, or 200 with more than 3,000 examples.
     gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
