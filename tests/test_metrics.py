@@ -259,3 +259,20 @@ def test_rankings_refuse_what_they_cannot_order(name):
         measure([[0, np.nan]], [[0.1, 0.2]])
     with pytest.raises(ValueError, match="same labels of the same examples"):
         measure([[0, 1]], [[0.1, 0.2, 0.3]])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, -1.0], "finite numbers of at least 0; the weight of example 1 is -1"),
+        ([np.nan, 1.0], "the weight of example 0 is nan"),
+        ([0.0, 0.0], "positive for at least one example"),
+        ([1.0], r"one number per example, shape \(2,\); got shape \(1,\)"),
+        (["a", "b"], "must be an array of numbers"),
+    ],
+    ids=["negative", "NaN", "zero", "too few", "text"],
+)
+@pytest.mark.parametrize("function", [*FUNCTIONS, *RANKING_MEASURES.values()])
+def test_weights_that_cannot_be_used_are_refused(function, weight, message):
+    with pytest.raises(ValueError, match=message):
+        function([[1, 0], [0, 1]], [[1, 0], [1, 1]], sample_weight=weight)

@@ -13,7 +13,7 @@ from small_data import X, X_new
 from spanforest import RandomGraphEnsembleClassifier, _compilation
 from spanforest.aggregation import combine
 from spanforest.kernels import ForestKernel
-from spanforest.tuning import _candidates, _contest, _estimator
+from spanforest.tuning import _candidates, _contest
 from spanforest.tuning._contest import (
     Contest,
     Deadline,
@@ -21,6 +21,7 @@ from spanforest.tuning._contest import (
     Rules,
     compete,
     entrant_name,
+    merged,
 )
 from spanforest.tuning._cross_validation import Grid, ResultTable, Search
 
@@ -229,6 +230,16 @@ def test_one_kernel_is_tried_whatever_the_limit(clock):
         clock[0] = 0.0
 
 
+def test_the_best_winner_of_several_contests_has_won():
+    outcomes = [held(FakeSearch(scores))[0] for scores in ([[1, 1, 1]], [[0, 0, 9]])]
+    assert merged(outcomes).leader is outcomes[1].leader
+    assert merged(outcomes[:1] * 2).leader is outcomes[0].leader
+    # of the second one only the first two folds are known, as under a time limit
+    short = [outcomes[0]._replace(n_folds=2, untried=["a"]), outcomes[1]]
+    assert merged(short).leader is outcomes[0].leader
+    assert merged(short)[1:3] == (2, ["a"])
+
+
 def test_names_of_kernels_are_short():
     assert entrant_name({"kernel": "linear"}) == "linear"
     assert entrant_name({"kernel": np.dot, "gamma": None}) == "dot"
@@ -397,7 +408,6 @@ def test_the_winner_alone_grows_a_forest_on_all_examples(monkeypatch):
 
 def test_many_examples_are_searched_in_part(monkeypatch):
     monkeypatch.setattr(_candidates, "MOST_COMPARED", 30)
-    monkeypatch.setattr(_estimator, "MOST_COMPARED", 30)
     options = {"kernels": "rbf", "offsets": 0, "random_state": 1}
     fitted = automatic(**options).fit(X, Y, sample_weight=np.ones(60))
     assert "the search saw 30 of 60 examples" in fitted.chosen_

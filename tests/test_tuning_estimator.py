@@ -240,11 +240,36 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"n_estimators": 0}, "n_estimators must be a whole number"),
         ({"aggregation": "mean"}, "aggregation must be one of"),
         ({"tol": 0}, "tol must be a number greater than 0"),
+        ({"training": ()}, "training must hold at least one value"),
+        ({"training": ["joint", "both"]}, "training must be one of .* got 'both'"),
+        (
+            {"training": ["separate", "joint"], "kernels": [["rbf", "linear"]]},
+            'with training="joint" there is',
+        ),
     ],
 )
 def test_bad_parameters_are_refused_with_a_reason(params, message):
     with pytest.raises(ValueError, match=message):
         tuned(**params).fit(X, Y)
+
+
+@pytest.mark.needs_compiled
+def test_of_both_ways_of_training_the_better_one_is_chosen():
+    ways = ("separate", "joint")
+    options = {"kernels": ["rbf", "linear"], "gammas": [1.0], "scoring": "mean"}
+    both = tuned(training=ways, **options).fit(X, Y)
+    alone = [tuned(training=way, **options).fit(X, Y) for way in ways]
+    scores = [one.cv_results_["mean_test_score"] for one in alone]
+    assert_array_equal(both.cv_results_["mean_test_score"], np.concatenate(scores))
+    named = both.cv_results_["param_training"].tolist()
+    assert named == [way for way, some in zip(ways, scores, strict=True) for _ in some]
+    best = int(np.argmax([one.best_score_ for one in alone]))
+    assert both.best_score_ == alone[best].best_score_
+    assert both.best_estimator_.training == ways[best]
+    assert_array_equal(both.predict(X_new), alone[best].predict(X_new))
+    assert ("trained jointly" in both.chosen_) == (ways[best] == "joint")
+    assert "with 2 kernels" in both.chosen_
+    assert "param_training" not in alone[1].cv_results_
 
 
 def test_a_method_that_needs_probabilities_says_so():

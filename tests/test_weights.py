@@ -481,6 +481,7 @@ def test_a_label_that_no_example_of_positive_weight_has_is_refused(classifier):
     [
         ("fair", "must be None, .*got 'fair'"),
         (3.0, "must be None, .*got 3.0"),
+        ({"first": {1: 2.0}}, "pass a list with a dict for each of the 4 labels"),
         ({2: 1.0}, "weight for 2, which is not a value of any label"),
         ({"yes": 1.0}, "weight for 'yes'.* Values are 0, 1"),
         ({1: -1.0}, "class_weight of 1 must be a number at least 0; got -1.0"),

@@ -6,11 +6,19 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from spanforest._wording import quoted
 
-__all__ = ["LARGEST", "check_count", "check_number", "check_option", "seed_sequence"]
+__all__ = [
+    "LARGEST",
+    "check_count",
+    "check_number",
+    "check_option",
+    "check_sample_weight",
+    "seed_sequence",
+]
 
 LARGEST = 1e100  # limit of C, weights and offsets; products of two do not overflow
 
@@ -57,6 +65,45 @@ def check_count(name: str, value: Any) -> int:
             f"{name} must be a whole number of at least 1; got {quoted(value)}."
         )
     return int(value)
+
+
+def check_sample_weight(
+    sample_weight: Any, n_samples: int
+) -> NDArray[np.float64] | None:
+    """Return the weights of examples as an array; None if there are none.
+
+    Examples
+    --------
+    >>> check_sample_weight([1, 0.5], 2)
+    array([1. , 0.5])
+    """
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must be an array of numbers, one per example; {error}."
+        ) from error
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have one number per example, shape ({n_samples},); "
+            f"got shape {weight.shape}."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(wrong):
+        i = int(wrong[0])
+        raise ValueError(
+            "sample_weight must hold finite numbers of at least 0; the weight of "
+            f"example {i} is {weight[i]:g}. Give an example weight 0 to leave it "
+            "out."
+        )
+    if not weight.any():
+        raise ValueError(
+            "sample_weight must be positive for at least one example; all of them are "
+            "zero."
+        )
+    return weight
 
 
 def check_option(name: str, value: Any, options: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spanforest._labels import LabelCoding, read_labels
-from spanforest._parameters import LARGEST, check_number
+from spanforest._parameters import LARGEST, check_number, check_sample_weight
 from spanforest._wording import quoted
 
 __all__ = ["WeightedLabels", "read_targets"]
@@ -76,32 +76,10 @@ def read_targets(
 
 
 def _read_sample_weight(sample_weight: Any, n_samples: int) -> Weights | None:
-    if sample_weight is None:
+    """Return weights that training can work with; None if there are none."""
+    weight = check_sample_weight(sample_weight, n_samples)
+    if weight is None:
         return None
-    try:
-        weight = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"sample_weight must be an array of numbers, one per example; {error}."
-        ) from error
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have one number per example, shape ({n_samples},); "
-            f"got shape {weight.shape}."
-        )
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(wrong):
-        i = int(wrong[0])
-        raise ValueError(
-            "sample_weight must hold finite numbers of at least 0; the weight of "
-            f"example {i} is {weight[i]:g}. Give an example weight 0 to leave it "
-            "out."
-        )
-    if not weight.any():
-        raise ValueError(
-            "sample_weight must be positive for at least one example; all of them are "
-            "zero, so there is nothing to learn from."
-        )
     extreme = np.flatnonzero((weight > 0) & (weight < _SMALLEST) | (weight > LARGEST))
     if len(extreme):
         i = int(extreme[0])
@@ -130,6 +108,13 @@ def _read_class_weight(
         ]
         return [count.sum() / (len(count) * count) for count in counts]
     if isinstance(class_weight, Mapping):
+        if any(isinstance(own, Mapping) for own in class_weight.values()):
+            raise ValueError(
+                "a dict as class_weight has a number for every value, the same for all "
+                "labels; got a dict of dicts. For weights of single labels pass a list "
+                f"with a dict for each of the {len(coding.classes)} labels, in their "
+                "order; an empty dict means weight 1."
+            )
         possible = set().union(*map(_possible_values, coding.classes))
         _check_values(class_weight, possible, "any label")
         return [_table(class_weight, values) for values in coding.classes]

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.stats import rankdata
 from sklearn.metrics import make_scorer
 
+from spanforest._parameters import check_sample_weight
 from spanforest._wording import quoted
 
 __all__ = [
@@ -61,7 +63,7 @@ def microlabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> 
     0.75
     """
     truth, prediction = _aligned(Y_true, Y_pred)
-    return float(np.average((truth == prediction).mean(axis=1), weights=sample_weight))
+    return _average((truth == prediction).mean(axis=1), sample_weight)
 
 
 def multilabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
@@ -93,7 +95,7 @@ def multilabel_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> 
     0.5
     """
     truth, prediction = _aligned(Y_true, Y_pred)
-    return float(np.average((truth == prediction).all(axis=1), weights=sample_weight))
+    return _average((truth == prediction).all(axis=1), sample_weight)
 
 
 def microlabel_f1(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
@@ -132,7 +134,8 @@ def microlabel_f1(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """
     truth, prediction = _aligned(Y_true, Y_pred)
     truth, prediction = _positives(truth, "Y_true"), _positives(prediction, "Y_pred")
-    weights = np.ones(len(truth)) if sample_weight is None else sample_weight
+    given = check_sample_weight(sample_weight, len(truth))
+    weights = np.ones(len(truth)) if given is None else given
     # 2 TP + FP + FN
     n_positive = weights @ (truth.sum(axis=1) + prediction.sum(axis=1))
     if n_positive == 0:
@@ -173,7 +176,7 @@ def coverage(Y_true: Any, strengths: Any, sample_weight: Any = None) -> float:
     2.0
     """
     truth, ranks, _ = _ranked(Y_true, strengths)
-    return float(np.average((ranks * truth).max(axis=1), weights=sample_weight))
+    return _average((ranks * truth).max(axis=1), sample_weight)
 
 
 def ranking_loss(Y_true: Any, strengths: Any, sample_weight: Any = None) -> float:
@@ -212,7 +215,7 @@ def ranking_loss(Y_true: Any, strengths: Any, sample_weight: Any = None) -> floa
     n_wrong = ((ranks - among_on) * truth).sum(axis=1)
     n_on = truth.sum(axis=1)
     n_pairs = n_on * (truth.shape[1] - n_on)
-    return float(np.average(n_wrong / np.maximum(n_pairs, 1), weights=sample_weight))
+    return _average(n_wrong / np.maximum(n_pairs, 1), sample_weight)
 
 
 def average_precision(Y_true: Any, strengths: Any, sample_weight: Any = None) -> float:
@@ -250,7 +253,7 @@ def average_precision(Y_true: Any, strengths: Any, sample_weight: Any = None) ->
     truth, ranks, among_on = _ranked(Y_true, strengths)
     n_on = truth.sum(axis=1)
     mean = (among_on / ranks * truth).sum(axis=1) / np.maximum(n_on, 1)
-    return float(np.average(np.where(n_on > 0, mean, 1.0), weights=sample_weight))
+    return _average(np.where(n_on > 0, mean, 1.0), sample_weight)
 
 
 microlabel_accuracy_scorer = make_scorer(microlabel_accuracy)
@@ -302,6 +305,12 @@ def _ranked(Y_true: Any, strengths: Any) -> tuple[np.ndarray, np.ndarray, np.nda
     ranks = rankdata(-numbers, method="max", axis=1)
     among_on = rankdata(np.where(on, -numbers, np.inf), method="max", axis=1)
     return on, ranks, among_on
+
+
+def _average(values: NDArray[Any], sample_weight: Any) -> float:
+    """Return the mean over the examples; those of larger weight count more."""
+    weights = check_sample_weight(sample_weight, len(values))
+    return float(np.average(values, weights=weights))
 
 
 def _aligned(Y_true: Any, Y_pred: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -162,7 +162,7 @@ def _facts(model: Any, classifier: Any, outcomes: Outcomes) -> dict[str, str]:
     kernel = visible(kernel_in_words(classifier.kernel_))
     is_ensemble = hasattr(classifier, "estimators_")
     n_edges = count(graph_of(classifier).n_edges, "edge")
-    n_graphs = len(classifier.estimators_) if is_ensemble else 1
+    n_graphs = len(classifier.graphs_) if is_ensemble else 1
     gaps = relative_gaps(classifier)
     facts = {
         "Model": type(last if is_tuned else classifier).__name__,

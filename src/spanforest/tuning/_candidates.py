@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from spanforest._parameters import LARGEST, check_number, seed_sequence
 from spanforest._scaling import MOST_IN_TABLE
+from spanforest._weights import read_targets
+from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 
 GAMMAS = (0.5, 1.0, 2.0)
@@ -234,3 +239,43 @@ def with_fewer_trees(kernel: Any) -> Any:
     if not isinstance(kernel, ForestKernel) or kernel.n_estimators <= SEARCH_TREES:
         return kernel
     return ForestKernel(**{**kernel.get_params(), "n_estimators": SEARCH_TREES})
+
+
+class Examples(NamedTuple):
+    """Training examples, as the user gave them."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+    def select(self, rows: NDArray[np.intp]) -> Examples:
+        """Return the examples of these rows."""
+        weight = self.sample_weight
+        weight = None if weight is None else _safe_indexing(weight, rows)
+        return Examples(
+            _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
+        )
+
+    def for_search(
+        self,
+        kernels: list[Any],
+        cv: Any,
+        template: RandomGraphEnsembleClassifier,
+    ) -> tuple[Examples, str]:
+        """Return the examples that the search sees, and a note if these are not all.
+
+        Folds that were given, and kernel matrices, are about all examples.
+        """
+        n = _num_samples(self.X)
+        is_whole = not isinstance(cv, Integral) or "precomputed" in kernels
+        if is_whole or n <= MOST_COMPARED:
+            return self, ""
+        targets = read_targets(
+            n, self.y, self.sample_weight, template.class_weight, template.missing_label
+        )
+        rows = search_rows(targets.Y, kernels, template.random_state)
+        if rows is None:
+            return self, ""
+        note = f"the search saw {len(rows):,} of {n:,} examples"
+        rows = rows if targets.rows is None else targets.rows[rows]
+        return self.select(rows), note

@@ -113,6 +113,20 @@ class Outcome(NamedTuple):
     averages: list[Entrant]
 
 
+def merged(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the outcome of several contests: the best of their winners has won.
+
+    Of equal ones it is the first. Under a time limit some may have had fewer folds.
+    """
+    n_folds = min(one.n_folds for one in outcomes)
+    return Outcome(
+        max((one.leader for one in outcomes), key=lambda one: one.table.best(n_folds)),
+        n_folds,
+        [name for one in outcomes for name in one.untried],
+        [average for one in outcomes for average in one.averages],
+    )
+
+
 def compete(
     search: Search,
     entrants: list[Entrant],
@@ -351,7 +365,7 @@ def _average_of(group: Sequence[Entrant], table: ResultTable) -> Entrant:
 
 
 def entrant_name(params: dict[str, Any]) -> str:
-    """Return what users see of an entrant: its kernel and scale.
+    """Return what users see of an entrant: its kernel, its scale, how it is trained.
 
     Examples
     --------
@@ -361,12 +375,15 @@ def entrant_name(params: dict[str, Any]) -> str:
     'ForestKernel(min_samples_leaf=5)'
     >>> entrant_name({"kernel": ["linear", "rbf"], "gamma": 0.5})
     'linear and rbf averaged, gamma 0.5'
+    >>> entrant_name({"kernel": "linear", "training": "joint"})
+    'linear, trained jointly'
     """
     kernel = params["kernel"]
     kernels = kernel if is_kernel_list(kernel) else [kernel]
     *others, last = map(kernel_in_words, kernels)
     name = f"{', '.join(others)} and {last} averaged" if others else last
-    return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
+    name += f", gamma {params['gamma']:.3g}" if params.get("gamma") else ""
+    return name + (", trained jointly" if params.get("training") == "joint" else "")
 
 
 def decision_in_words(params: dict[str, Any]) -> str:
@@ -399,7 +416,9 @@ def choice_in_words(
     """
     params, scores = results["params"][best], results["mean_test_score"]
     tried = np.flatnonzero(np.isfinite(results["split0_test_score"]))
-    names = {entrant_name(results["params"][place]) for place in tried}
+    names = {
+        entrant_name({**results["params"][place], "training": None}) for place in tried
+    }
     n_averages = len(outcome.averages)
     among = count(len(names) - n_averages, "kernel")
     if n_averages:

@@ -389,6 +389,7 @@ def cv_results(
         results[f"std_{key}_time"] = seconds[:, :n_folds].std(axis=1)
     kinds = {"kernel": object, "gamma": float, "C": float, "loss": object}
     kinds |= {"offset": float, **({"threshold": float} if grid.thresholds else {})}
+    kinds |= {"training": object} if any("training" in one for one in kernels) else {}
     for key, kind in kinds.items():
         column = np.ma.masked_all(len(params), dtype=kind)
         for place, candidate in enumerate(params):

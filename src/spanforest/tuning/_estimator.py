@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from spanforest._classifier import is_auto
 from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
 from spanforest._inputs import KernelInput
+from spanforest._joint import TRAININGS
 from spanforest._label_predictions import needs_probability
 from spanforest._parallel import Workers
-from spanforest._parameters import check_count, check_number, seed_sequence
+from spanforest._parameters import (
+    check_count,
+    check_number,
+    check_option,
+    seed_sequence,
+)
 from spanforest._progress import say
 from spanforest._training import Model, Settings
-from spanforest._weights import WeightedLabels, read_targets
+from spanforest._weights import WeightedLabels
 from spanforest.ensemble import (
+    Plan,
     RandomGraphEnsembleClassifier,
     check_member_kernels,
     warn_of_shortfall,
@@ -34,22 +40,23 @@ from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
     GAMMAS,
-    MOST_COMPARED,
+    Examples,
     Menu,
     as_list,
     kernels_for,
     read_costs,
     read_offsets,
     read_thresholds,
-    search_rows,
     with_fewer_trees,
 )
 from spanforest.tuning._contest import (
     Deadline,
     Entrant,
+    Outcome,
     Rules,
     choice_in_words,
     compete,
+    merged,
 )
 from spanforest.tuning._cross_validation import (
     Grid,
@@ -97,9 +104,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         This is the size of the final ensemble.
     aggregation
         The search combines them in the same way.
-    training
-        With "joint" the search trains the union of all graphs too, and
-        `n_estimators_search` is not used.
+    training : {"separate", "joint"} or sequence of both
+        ``"separate"``: one model per graph. ``"joint"``: one model on the union of all
+        graphs, also in the search, whatever `n_estimators_search` is. With both, every
+        kernel is tried in both ways; with many labels that takes far longer.
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
@@ -335,34 +343,26 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # of an earlier fit
         deadline = self._read_deadline()
+        trainings = as_list("training", self.training)
+        for training in trainings:
+            check_option("training", training, TRAININGS)
         template = RandomGraphEnsembleClassifier(**self._shared_params())
+        template.set_params(training=trainings[0])
         everything = Examples(X, y, sample_weight)
         menu = self._read_menu(template, X)
-        seen, note = self._examples_for_search(everything, menu, template)
+        seen, note = everything.for_search(menu.kernels, self.cv, template)
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
         search = self._prepare(template, everything, seen, targets)
-        n_folds = len(search.folds)
-        grid = search.grid
-        entrants = [
-            Entrant(kernel, ResultTable(grid, n_folds), grid.n_first)
-            for kernel in kernels
-        ]
-        rules = Rules.of(
-            n_folds,
-            is_open=not menu.is_named,
-            averages=self.training == "separate",
-        )
-
-        def reader(kernel: dict[str, Any]) -> Any:
-            ensemble = clone(template).set_params(**kernel)
-            ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
-            return ensemble, ensemble._begin_fit(*seen, for_folds=True)
-
-        outcome = compete(search, entrants, rules, reader, deadline)
-        entrants += outcome.averages
+        outcomes, entrants = [], list[Entrant]()
+        for training in trainings:
+            own = clone(template).set_params(training=training)
+            outcome, tried = self._compete(search, own, kernels, seen, deadline)
+            outcomes.append(outcome)
+            entrants += [*tried, *outcome.averages]
+        outcome = merged(outcomes)
         tables = [entrant.table for entrant in entrants]
         params = [entrant.params for entrant in entrants]
-        results = cv_results(params, grid, tables, outcome.n_folds)
+        results = cv_results(params, search.grid, tables, outcome.n_folds)
         self._store_choice(results, outcome.leader.params)
         notes = [menu.note, note]
         self.chosen_ = choice_in_words(
@@ -373,6 +373,40 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         models, settings = self._fit_best(template, everything, read)
         warn_of_shortfall(models, settings)
         return self
+
+    def _compete(
+        self,
+        search: Search,
+        template: RandomGraphEnsembleClassifier,
+        kernels: list[dict[str, Any]],
+        seen: Examples,
+        deadline: Deadline,
+    ) -> tuple[Outcome, list[Entrant]]:
+        """Compare all kernels, with one way of training; return who took part too."""
+        training, n_folds = template.training, len(search.folds)
+        # named only if there is a choice
+        way = {} if self.training == training else {"training": training}
+        entrants = [
+            Entrant(
+                {**kernel, **way},
+                ResultTable(search.grid, n_folds),
+                search.grid.n_first,
+            )
+            for kernel in kernels
+        ]
+        rules = Rules.of(
+            n_folds,
+            is_open=is_auto(self.kernels),
+            averages=training == "separate",
+        )
+
+        def reader(kernel: dict[str, Any]) -> Any:
+            ensemble = clone(template).set_params(**kernel)
+            ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
+            return ensemble, ensemble._begin_fit(*seen, for_folds=True)
+
+        search = search._replace(plan=self._search_plan(template))
+        return compete(search, entrants, rules, reader, deadline), entrants
 
     def _fit_best(
         self, template: RandomGraphEnsembleClassifier, examples: Examples, read: Any
@@ -440,30 +474,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         reader = clone(template).set_params(kernel="forest", kernel_params=None)
         return kernels_for(reader._read_examples(X, reset=True))
 
-    def _examples_for_search(
-        self,
-        everything: Examples,
-        menu: Menu,
-        template: RandomGraphEnsembleClassifier,
-    ) -> tuple[Examples, str]:
-        """Return the examples that the search sees, and a note if these are not all.
-
-        Folds that were given, and kernel matrices, are about all examples.
-        """
-        n = _num_samples(everything.X)
-        is_whole = not isinstance(self.cv, Integral) or "precomputed" in menu.kernels
-        if is_whole or n <= MOST_COMPARED:
-            return everything, ""
-        targets = read_targets(
-            n, *everything[1:], template.class_weight, template.missing_label
-        )
-        rows = search_rows(targets.Y, menu.kernels, template.random_state)
-        if rows is None:
-            return everything, ""
-        note = f"the search saw {len(rows):,} of {n:,} examples"
-        rows = rows if targets.rows is None else targets.rows[rows]
-        return everything.select(rows), note
-
     def _read_kernels(
         self,
         template: RandomGraphEnsembleClassifier,
@@ -523,14 +533,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             params += [{**own, "gamma": multiple * unit} for multiple in multiples]
         return params, targets
 
-    def _prepare(
-        self,
-        template: RandomGraphEnsembleClassifier,
-        everything: Examples,
-        seen: Examples,
-        targets: WeightedLabels,
-    ) -> Search:
-        """Fix the candidates of every kernel, draw the folds, and pick the members."""
+    def _search_plan(self, template: RandomGraphEnsembleClassifier) -> Plan:
+        """Return how the members of the search learn: the first ones, and not long."""
         n = check_count("n_estimators_search", self.n_estimators_search)
         # every kernel of a list has a member, and all candidates have as many members
         kernels = as_list("kernels", self.kernels)
@@ -540,6 +544,16 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             tol=max(plan.settings.tol, SEARCH_TOL),
             max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
         )
+        return plan._replace(settings=settings, draws=plan.draws[:n])
+
+    def _prepare(
+        self,
+        template: RandomGraphEnsembleClassifier,
+        everything: Examples,
+        seen: Examples,
+        targets: WeightedLabels,
+    ) -> Search:
+        """Fix the candidates of every kernel, draw the folds, and pick the members."""
         folds = draw_folds(self.cv, seen.X, targets, template.random_state)
         for number, (train, test) in enumerate(folds):
             if not len(train):
@@ -556,7 +570,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         n_samples = _num_samples(everything.X)
         return Search(
             self._read_grid(targets.coding.n_values, n_samples),
-            plan._replace(settings=settings, draws=plan.draws[:n]),
+            self._search_plan(template),
             folds,
             Judge.of(self.scoring, targets),
             self.aggregation,
@@ -581,19 +595,3 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.loss_ = self.best_params_["loss"]
         self.offset_ = self.best_params_.get("offset", 0.0)
         self.threshold_ = self.best_params_.get("threshold")
-
-
-class Examples(NamedTuple):
-    """Training examples, as the user gave them."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-
-    def select(self, rows: NDArray[np.intp]) -> Examples:
-        """Return the examples of these rows."""
-        weight = self.sample_weight
-        weight = None if weight is None else _safe_indexing(weight, rows)
-        return Examples(
-            _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
-        )
