@@ -134,6 +134,16 @@ def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
         explanation.of("hail")
 
 
+def test_an_explanation_says_if_labels_are_predicted_by_a_threshold():
+    model = ensemble(2, probability=True).fit(X, Y)
+    plain = str(explain(model, X_new[0]))
+    assert "threshold" not in plain
+    model.set_params(threshold=0.2)
+    note, *lines = str(explain(model, X_new[0])).splitlines()
+    assert "every label whose probability is above a threshold" in note
+    assert lines == plain.splitlines()
+
+
 def test_a_label_with_one_value_has_no_alternative():
     constant = np.column_stack([Y[:, :2], np.ones(len(Y), dtype=int)])
     explanation = explain(single().fit(X, constant), X_new[0])

@@ -351,7 +351,11 @@ BAD_INPUT = {
     "sparse NaN": (sparse.csr_array(GAPS), r"sparse and has NaN.*X.toarray\(\)"),
     "an empty column": (
         np.where([0, 0, 1, 0], np.nan, NUMBERS),
-        "column 2 of X is NaN",
+        "column 2 of X is NaN everywhere. Leave it out",
+    ),
+    "empty columns": (
+        np.where([0, 1, 1, 0], np.nan, NUMBERS),
+        r"2 columns of X \(1, 2\) are NaN everywhere. Leave them out",
     ),
     "infinity": (np.where(NUMBERS > 1, np.inf, NUMBERS), "infinity"),
     "too large": (NUMBERS * 1e200, "Divide these features"),

@@ -252,10 +252,12 @@ class GraphClassifier(
                 raise
             inside = self._input.singles
             kernels = [given.spec.name for given in inside if not given.accepts_nan]
+            where = " in a dense X" if sparse.issparse(X) else ""
             raise ValueError(
                 f"Input X contains NaN, and the kernel {quoted(kernels[0])} needs a "
-                'number for every feature. Choose kernel="forest", which accepts NaN, '
-                "or fill the gaps first, for example with sklearn.impute.SimpleImputer."
+                f'number for every feature. Choose kernel="forest", which accepts NaN'
+                f"{where}, or fill the gaps first, for example with "
+                "sklearn.impute.SimpleImputer."
             ) from None
 
     def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> WeightedLabels:

@@ -362,10 +362,13 @@ def _check_columns(X: Any) -> None:
         return
     empty = np.flatnonzero(np.isnan(X).all(axis=0))
     if len(empty):
+        shown = ", ".join(map(str, empty[:5])) + (", ..." if len(empty) > 5 else "")
+        which, rest = f"column {shown} of X is", "it"
+        if len(empty) > 1:
+            which, rest = f"{len(empty)} columns of X ({shown}) are", "them"
         raise ValueError(
-            f"every feature needs a value in some training example; column {empty[0]} "
-            f"of X is NaN everywhere (columns of this kind: {len(empty)}). Leave them "
-            "out."
+            "every feature needs a value in some training example; "
+            f"{which} NaN everywhere. Leave {rest} out."
         )
 
 

@@ -16,6 +16,11 @@ from spanforest.branch_and_bound import decode_exactly
 from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import FactorGraph
 
+THRESHOLD_NOTE = (
+    "This explains the label set of highest score. `predict` may differ: it takes "
+    "every label whose probability is above a threshold."
+)
+
 
 class Contribution(NamedTuple):
     """The share of one factor in a label's margin."""
@@ -124,6 +129,7 @@ class Explanation:
     labels: tuple[LabelExplanation, ...]  # in the order of the labels
     score: float  # of the predicted label set
     is_proven: bool  # proven: no label set scores higher
+    note: str = ""  # what a reader should know first
 
     def __str__(self) -> str:
         return self.describe()
@@ -172,6 +178,7 @@ class Explanation:
         closest = sorted(self.labels, key=lambda explanation: explanation.margin)
         blocks = [one.describe(n_edges, n_features) for one in closest[:n_labels]]
         n_hidden = len(closest) - len(blocks)
+        blocks = [self.note, *blocks] if self.note else blocks
         if n_hidden > 0:
             margins = "a larger margin" if n_hidden == 1 else "larger margins"
             blocks.append(f"{count(n_hidden, 'more label')}, decided by {margins}")
@@ -196,7 +203,8 @@ def explain(
     ----------
     model : MMCRFClassifier or RandomGraphEnsembleClassifier
         Fitted. For an ensemble, the prediction of MAM on the consensus graph is
-        explained, whatever its `aggregation` and its `threshold` are.
+        explained, whatever its `aggregation` and its `threshold` are. If it has a
+        threshold, the text says so.
     x : array-like of shape (n_features,), or a single row of any X
         The example, or its kernel values with the training examples.
     label_names : sequence of str, optional
@@ -255,7 +263,9 @@ def explain(
             _with_features(label, features, own)
             for label, own in zip(labels, contributions.T, strict=True)
         )
-    return Explanation(labels, float(best.score[0]), bool(best.proven[0]))
+    has_threshold = getattr(fitted.classifier, "threshold", None) is not None
+    note = THRESHOLD_NOTE if has_threshold else ""
+    return Explanation(labels, float(best.score[0]), bool(best.proven[0]), note)
 
 
 def _check_single(model: Any, x: Any) -> None:

@@ -118,9 +118,10 @@ class Judge(NamedTuple):
             elif n_values > 2:
                 reason = f"a label has {n_values} values"
             raise ValueError(
-                "scoring must compare true and predicted label sets, as do "
-                f"{', '.join(map(repr, SCORINGS))}, 'f1_macro' and 'jaccard_samples' "
-                f"of labels with two values; {quoted(scoring)} cannot: {reason}."
+                "scoring must compare true and predicted label sets; "
+                f"{quoted(scoring)} cannot: {reason}. Pass one of "
+                f"{', '.join(map(repr, SCORINGS))}; or, for labels with two values, a "
+                "scorer such as 'f1_micro', 'f1_macro' or 'jaccard_samples'."
             ) from error
 
     def _has(self, measure: Measure) -> bool:
