@@ -39,7 +39,6 @@ OF_WORDS = [ForestKernel(min_samples_leaf=5), ForestKernel(min_samples_leaf=1)]
 def test_kernels_suit_the_examples(X, expected):
     menu = kernels_for(X)
     assert menu.kernels == expected
-    assert not menu.is_named
     assert ("NaN" in menu.note) == (expected == OF_TABLE)
 
 

@@ -35,10 +35,9 @@ _ROWS_KEY = 0x726F7773  # no member of an ensemble has this key
 
 
 class Menu(NamedTuple):
-    """Kernels to choose from, and whether the user named them."""
+    """Kernels to choose from."""
 
     kernels: list[Any]
-    is_named: bool
     note: str = ""  # for users: why some kernels are not on it
 
 
@@ -61,14 +60,14 @@ def kernels_for(X: Any) -> Menu:
     has_gaps = bool(np.isnan(values).any())
     is_mostly_zero = 2 * np.count_nonzero(values) < np.prod(X.shape)
     if is_mostly_zero and not has_gaps and X.shape[1] > MOST_COLUMNS:  # words, bits
-        return Menu(["linear", *_forests((5, 1), ["sqrt"])], False)
+        return Menu(["linear", *_forests((5, 1), ["sqrt"])])
     forests = _forests((5, 2, 1), ["sqrt", _many_of(X.shape[1])])
     if has_gaps:
-        return Menu(forests, False, "X has NaN, so only forests were tried")
+        return Menu(forests, "X has NaN, so only forests were tried")
     if X.shape[0] > MOST_IN_TABLE:
         note = f"no Gaussian kernel was tried on more than {MOST_IN_TABLE:,} examples"
-        return Menu(["linear", *forests], False, note)
-    return Menu(["linear", "rbf", *forests], False)
+        return Menu(["linear", *forests], note)
+    return Menu(["linear", "rbf", *forests])
 
 
 def _forests(leaves: Sequence[int], features: Sequence[Any]) -> list[ForestKernel]:

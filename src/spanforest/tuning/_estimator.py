@@ -386,19 +386,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         training, n_folds = template.training, len(search.folds)
         # named only if there is a choice
         way = {} if self.training == training else {"training": training}
+        grid, averages = search.grid, training == "separate"
         entrants = [
-            Entrant(
-                {**kernel, **way},
-                ResultTable(search.grid, n_folds),
-                search.grid.n_first,
-            )
+            Entrant({**kernel, **way}, ResultTable(grid, n_folds), grid.n_first)
             for kernel in kernels
         ]
-        rules = Rules.of(
-            n_folds,
-            is_open=is_auto(self.kernels),
-            averages=training == "separate",
-        )
+        # kernels that are named are tried on all folds
+        rules = Rules.of(n_folds, is_open=is_auto(self.kernels), averages=averages)
 
         def reader(kernel: dict[str, Any]) -> Any:
             ensemble = clone(template).set_params(**kernel)
@@ -470,7 +464,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     def _read_menu(self, template: RandomGraphEnsembleClassifier, X: Any) -> Menu:
         """Return the kernels that were named, or those that suit the examples."""
         if not is_auto(self.kernels):
-            return Menu(as_list("kernels", self.kernels), is_named=True)
+            return Menu(as_list("kernels", self.kernels))
         reader = clone(template).set_params(kernel="forest", kernel_params=None)
         return kernels_for(reader._read_examples(X, reset=True))
 
