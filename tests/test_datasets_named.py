@@ -129,9 +129,31 @@ def test_a_data_set_that_openml_lacks_is_not_requested(no_data, openml, tmp_path
     assert not calls
 
 
-def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"emotions, .*slashdot; got 'iris'"):
+def test_an_unknown_name_lists_the_known_ones(no_data):
+    message = r"emotions, .*slashdot, or that of a file .* data_home; got 'iris'"
+    with pytest.raises(ValueError, match=message):
         load_dataset("iris")
+
+
+@pytest.mark.parametrize("name", ["my_birds", "MY-Birds"])
+@pytest.mark.parametrize("form", ["npz", "arff"])
+def test_any_other_name_is_that_of_a_file_in_the_folder(tmp_path, form, name):
+    X, Y = np.arange(6.0).reshape(3, 2), np.array([[0, 1], [1, 0], [1, 1]])
+    if form == "npz":
+        np.savez(tmp_path / "My-Birds.npz", X=X, Y=Y)
+    else:
+        attributes = [Attribute(f"a{j}") for j in range(4)]
+        relation = Relation("birds: -C -2", attributes, np.hstack([X, Y]))
+        write_arff(relation, tmp_path / "My-Birds.arff")
+    actual = load_dataset(name, tmp_path)
+    assert actual.name == "my_birds"
+    assert_array_equal(actual.X, X)
+    assert_array_equal(actual.Y, Y)
+
+
+def test_a_name_without_a_file_names_the_folder(tmp_path):
+    with pytest.raises(ValueError, match=rf"\.arff\.gz in {tmp_path}; got 'birds'"):
+        load_dataset("birds", tmp_path)
 
 
 @pytest.mark.parametrize("change", ["row", "feature", "label", "cardinality"])

@@ -1,4 +1,4 @@
-"""Data sets by name: those of the paper and a few more."""
+"""Data sets by name: those of the paper, a few more, and files in a folder."""
 
 import os
 from dataclasses import replace
@@ -141,25 +141,28 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     is read from a folder with files ``NAME.npz`` (see `load_npz`), or ``NAME.arff``,
     plain or compressed, with ``NAME.xml``. If the folder does not have them, emotions,
     yeast, scene, enron and genbase are downloaded from OpenML and kept in
-    scikit-learn's cache.
+    scikit-learn's cache. Any other name is that of a file in the folder, for data of
+    your own.
 
     Parameters
     ----------
     name : str
-        Upper and lower case do not matter.
+        Upper and lower case do not matter, nor do ``-`` and ``_``.
     data_home : path or None, default=None
         The folder. None stands for the environment variable ``SPANFOREST_DATA``.
 
     Returns
     -------
     dataset : Dataset
-        Size and cardinality have been checked. `is_text` marks the sets to which the
-        paper applies TF-IDF. Only a subset of NCI60 is available: its `note` says so.
+        Size and cardinality have been checked, but for data of your own. `is_text`
+        marks the sets to which the paper applies TF-IDF. Only a subset of NCI60 is
+        available: its `note` says so.
 
     Raises
     ------
     ValueError
-        If the name is not known, or if the data do not have the expected size.
+        If the name is neither known nor that of a file in the folder, or if the data do
+        not have the expected size.
     FileNotFoundError
         If there is no source for the data set; the message says what to do.
 
@@ -172,14 +175,11 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     >>> round(circle.cardinality, 2)
     8.54
     """
-    key = name.lower().replace("-", "_")
+    key, folder = _as_key(name), _folder(data_home)
     if key not in _KNOWN:
-        raise ValueError(
-            f"name must be one of {', '.join(_KNOWN)}; got {quoted(name)}."
-            f"{did_you_mean([key], _KNOWN)} Read other data with load_arff or load_npz."
-        )
+        return _own_dataset(key, folder)
     known = _KNOWN[key]
-    dataset, source = _load(key, known, _folder(data_home))
+    dataset, source = _load(key, known, folder)
     _check(key, known, dataset, source)
     return replace(
         dataset,
@@ -192,6 +192,26 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
 
 def _folder(data_home: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
     return data_home or os.environ.get("SPANFOREST_DATA")
+
+
+def _own_dataset(key: str, folder: str | os.PathLike[str] | None) -> Dataset:
+    """Return the data set of a file in the folder that is not one of the known ones."""
+    files = sorted(Path(folder).iterdir()) if folder and Path(folder).is_dir() else []
+    wanted = [key + suffix for suffix in _SUFFIXES]
+    path = next((str(one) for one in files if _as_key(one.name) in wanted), None)
+    if path is None:
+        raise ValueError(
+            f"name must be one of {', '.join(_KNOWN)}, or that of a file with the "
+            f"ending {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} in "
+            f"{folder or 'the folder data_home'}; got {quoted(key)}."
+            f"{did_you_mean([key], _KNOWN)}"
+        )
+    dataset = load_npz(path) if path.endswith(".npz") else load_arff(path)
+    return replace(dataset, name=key)
+
+
+def _as_key(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def _source(name: str, known: _Known, folder: str | os.PathLike[str] | None) -> str:
