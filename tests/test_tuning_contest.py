@@ -342,7 +342,8 @@ def test_averages_that_a_time_limit_left_out_are_named(monkeypatch):
 def test_scores_that_take_too_much_memory_are_not_averaged(monkeypatch):
     monkeypatch.setattr(_contest, "MOST_HELD", 1)
     fitted = automatic(n_estimators=3).fit(X, Y)
-    assert "average" not in fitted.chosen_
+    assert "averages of them" not in fitted.chosen_
+    assert "averages of kernels were left out: held-out scores" in fitted.chosen_
 
 
 @pytest.mark.needs_compiled

@@ -310,3 +310,11 @@ def test_a_search_that_cannot_be_made_is_refused_with_a_reason():
         tuned(cv=3).fit(X, rare)
     with pytest.raises(ValueError, match="no label is observed in the test"):
         tuned(cv=[(range(2), range(2, 60))]).fit(X, rare)
+
+
+def test_without_examples_to_calibrate_on_no_threshold_is_tried():
+    folds = [(np.arange(20), np.arange(20, 40))] * 2
+    fitted = tuned(cv=folds, thresholds=[0.3]).fit(X, Y)
+    tried = [name for params in fitted.cv_results_["params"] for name in params]
+    assert "offset" in tried
+    assert "threshold" not in tried

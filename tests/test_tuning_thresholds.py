@@ -17,7 +17,12 @@ def folds():
     margins = rng.normal(size=(3, 40, N_LABELS))
     codes = (rng.logistic(size=margins.shape) < 4 * margins - 2).astype(np.int32)
     both = np.full(N_LABELS, -1)
-    return [HeldOutMargins(m, both, c) for m, c in zip(margins, codes, strict=True)]
+    return [
+        HeldOutMargins(
+            np.arange(40) + 40 * number, margins[number], both, codes[number]
+        )
+        for number in range(3)
+    ]
 
 
 def test_probabilities_are_calibrated_on_the_other_folds(folds):
@@ -36,7 +41,11 @@ def test_probabilities_are_calibrated_on_the_other_folds(folds):
 
 def test_a_single_label_is_calibrated_without_a_bias_as_in_an_ensemble(folds):
     alone = [
-        HeldOutMargins(fold.margins[:, :1], fold.only_values[:1], fold.codes[:, :1])
+        fold._replace(
+            margins=fold.margins[:, :1],
+            only_values=fold.only_values[:1],
+            codes=fold.codes[:, :1],
+        )
         for fold in folds
     ]
     for fold, (half,) in zip(alone, threshold_predictions(alone, [0.5]), strict=True):
@@ -64,9 +73,8 @@ def test_examples_without_a_margin_or_a_label_do_not_count(folds):
         fold._replace(
             **{
                 name: value[:30]
-                for name, value in zip(
-                    ("margins", "codes"), (fold.margins, fold.codes), strict=True
-                )
+                for name, value in fold._asdict().items()
+                if name in ("rows", "margins", "codes")
             }
         )
         for fold in folds
@@ -89,7 +97,9 @@ def test_weight_two_is_an_example_twice(folds):
     weight = np.where(np.arange(40) < 10, 2.0, 1.0)
     weighted = [fold._replace(sample_weight=weight) for fold in folds]
     repeated = [
-        fold._replace(margins=fold.margins[twice], codes=fold.codes[twice])
+        fold._replace(
+            rows=fold.rows[twice], margins=fold.margins[twice], codes=fold.codes[twice]
+        )
         for fold in folds
     ]
     for one, other in zip(
@@ -98,3 +108,20 @@ def test_weight_two_is_an_example_twice(folds):
         strict=True,
     ):
         assert_array_equal(other[0][:40], one[0])
+
+
+def test_an_example_in_two_folds_is_not_calibrated_on_itself(folds):
+    # the first fold again, and ten examples more: as if it had these ten alone
+    ten = folds[1]._replace(
+        rows=folds[1].rows[:10],
+        margins=folds[1].margins[:10],
+        codes=folds[1].codes[:10],
+    )
+    both = HeldOutMargins(
+        np.r_[folds[0].rows, ten.rows],
+        np.r_[folds[0].margins, ten.margins],
+        ten.only_values,
+        np.r_[folds[0].codes, ten.codes],
+    )
+    expected = threshold_predictions([folds[0], ten], [0.3])[0]
+    assert_array_equal(threshold_predictions([folds[0], both], [0.3])[0], expected)

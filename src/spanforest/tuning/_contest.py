@@ -63,6 +63,11 @@ class Entrant:
         kernel = self.params["kernel"]
         return ForestKernel if isinstance(kernel, ForestKernel) else kernel
 
+    @property
+    def n_kept(self) -> int:
+        """Number of folds whose held-out scores have been kept."""
+        return len({place for place, _ in self.held_out})
+
     def forget(self) -> None:
         """Make room: it takes no part any more."""
         self.read, self.held_out = None, {}
@@ -109,8 +114,9 @@ class Outcome(NamedTuple):
 
     leader: Entrant
     n_folds: int
-    untried: list[str]  # names of kernels, and what else is missing
+    untried: list[str]  # for lack of time: names of kernels, and what else is missing
     averages: list[Entrant]
+    too_large: Sequence[str] = ()  # what was not tried for lack of memory
 
 
 def merged(outcomes: Sequence[Outcome]) -> Outcome:
@@ -124,6 +130,8 @@ def merged(outcomes: Sequence[Outcome]) -> Outcome:
         n_folds,
         [name for one in outcomes for name in one.untried],
         [average for one in outcomes for average in one.averages],
+        # the same in all contests, but for those that time ended early
+        max((one.too_large for one in outcomes), key=len),
     )
 
 
@@ -161,11 +169,12 @@ def compete(
         untried.append("some averages" if averages else "averages of kernels")
     leader, slower = contest.choose([*going, *averages], n_folds)
     untried += [one.name for one in slower]
+    too_large = contest.left_out_by_memory(leader, n_folds)
     if not contest.try_thresholds(leader, n_folds):
         untried.append("thresholds")
     for one in (*going, *averages):
         one.held_out = {}
-    return Outcome(leader, n_folds, untried, averages)
+    return Outcome(leader, n_folds, untried, averages, too_large)
 
 
 @dataclass
@@ -175,7 +184,8 @@ class Contest:
     search: Search
     reader: Reader
     deadline: Deadline
-    averages: bool  # whether kernels are averaged; no longer if that takes much memory
+    averages: bool  # whether kernels are averaged
+    has_room: bool = True  # whether memory allows for keeping held-out scores
 
     def has_time_for_round(self, going: list[Entrant], n_folds: int) -> bool:
         """Return whether another fold with these kernels ends in time."""
@@ -237,7 +247,7 @@ class Contest:
         They are scored on all folds so far.
         """
         search, averages = self.search, list[Entrant]()
-        if not self.averages:
+        if not (self.averages and self.has_room):
             return averages, True
         sizes = range(2, min(len(entrants), search.n_estimators) + 1)
         for group in chain.from_iterable(combinations(entrants, n) for n in sizes):
@@ -265,19 +275,30 @@ class Contest:
         leader = in_time[0] if in_time else min(ranked, key=seconds.__getitem__)
         return leader, ranked[: ranked.index(leader)]
 
+    def left_out_by_memory(self, leader: Entrant, n_folds: int) -> list[str]:
+        """Return what is not tried because held-out scores take too much memory."""
+        if self.has_room:
+            return []
+        names = ["averages of kernels"] if self.averages else []
+        has_thresholds = bool(self.search.grid.thresholds)
+        is_kept = leader.n_kept == n_folds
+        return [*names, "thresholds"] if has_thresholds and not is_kept else names
+
     def try_thresholds(self, leader: Entrant, n_folds: int) -> bool:
         """Try thresholds with the best kernel; return whether time allowed for it.
 
-        There must be a fold to calibrate on and another to measure on, and the scores
+        There must be examples to calibrate on and others to measure on, and the scores
         must have been kept. A threshold makes the final ensemble calibrate its scores.
         """
-        n_kept = len({place for place, _ in leader.held_out})
-        if not self.search.grid.thresholds or n_folds < 2 or n_kept < n_folds:
+        search = self.search
+        if not search.grid.thresholds or leader.n_kept < n_folds:
+            return True
+        if not search.can_calibrate(n_folds):
             return True
         final = self._final_seconds([leader], n_folds)
         if not self.deadline.allows(CALIBRATED * final):
             return False
-        self.search.score_thresholds(leader.held_out, leader.table, n_folds)
+        search.score_thresholds(leader.held_out, leader.table, n_folds)
         return True
 
     def _score(self, entrant: Entrant, places: Sequence[int]) -> None:
@@ -304,7 +325,7 @@ class Contest:
                 one.held_out = {}
         held = (held for one in entrants for held in one.held_out.values())
         if sum(one.n_bytes for one in held) > MOST_HELD:
-            self.averages = False
+            self.has_room = False
             for one in entrants:
                 one.held_out = {}
 
@@ -433,6 +454,9 @@ def choice_in_words(
     n_folds = sum(key.startswith("split") for key in results)
     if outcome.n_folds < n_folds:
         left_out.append(count(n_folds - outcome.n_folds, "fold"))
+    if outcome.too_large:
+        held = f"held-out scores of more than {MOST_HELD / 2**30:g} GiB"
+        notes = [*notes, f"{', '.join(outcome.too_large)} were left out: {held}"]
     if left_out:
         notes = [*notes, f"the time limit left out {', '.join(left_out)}"]
     return "; ".join([line, *(note for note in notes if note)])

@@ -237,6 +237,12 @@ class Search(NamedTuple):
         others = range(1, len(self.grid.offsets))
         self._decode(held_out, table, table.near_best, others)
 
+    def can_calibrate(self, n_folds: int) -> bool:
+        """Return whether every fold leaves test examples of others to calibrate on."""
+        tests = [np.unique(test) for _, test in self.folds[:n_folds]]
+        n_tested = len(np.unique(np.concatenate(tests)))
+        return all(len(test) < n_tested for test in tests)
+
     def score_thresholds(
         self, held_out: AllHeldOut, table: ResultTable, n_folds: int
     ) -> None:
@@ -250,6 +256,7 @@ class Search(NamedTuple):
             only = [-1 if len(values) > 1 else values[0] for values in held.values]
             folds.append(
                 HeldOutMargins(
+                    test,
                     held.margins_of_on(settings, self.aggregation, at_c),
                     np.array(only),
                     self.judge.Y[test],

@@ -2,6 +2,7 @@
 
 A label is on if its probability is larger than the threshold, each label by itself. The
 probabilities of a fold's test examples are calibrated on those of the other folds.
+Folds may overlap: an example is never calibrated on itself.
 """
 
 from __future__ import annotations
@@ -20,10 +21,22 @@ __all__ = ["HeldOutMargins", "threshold_predictions"]
 class HeldOutMargins(NamedTuple):
     """How strongly each label of the test examples of a fold is predicted to be on."""
 
+    rows: NDArray[np.intp]  # the examples, as places in the data of all folds
     margins: NDArray[np.float64]  # (n_test, n_labels); NaN if the label has none
     only_values: NDArray[np.integer]  # of labels with one value in the fold; else -1
     codes: NDArray[np.integer]  # true ones; -1 where not observed
     sample_weight: NDArray[np.float64] | None = None
+
+    def without(self, rows: NDArray[np.intp]) -> HeldOutMargins:
+        """Return the test examples that are not among these."""
+        kept, weight = ~np.isin(self.rows, rows), self.sample_weight
+        return HeldOutMargins(
+            self.rows[kept],
+            self.margins[kept],
+            self.only_values,
+            self.codes[kept],
+            None if weight is None else weight[kept],
+        )
 
     @property
     def known_codes(self) -> NDArray[np.integer]:
@@ -45,7 +58,7 @@ def threshold_predictions(
     Parameters
     ----------
     folds : list of HeldOutMargins
-        Two folds or more, of labels with one value or two.
+        Two folds or more, of labels with one value or two. No fold has all examples.
     thresholds : list of float
         Numbers between 0 and 1.
 
@@ -57,14 +70,18 @@ def threshold_predictions(
     Examples
     --------
     >>> margins = np.linspace(-1, 1, 100).reshape(50, 2)
-    >>> fold = HeldOutMargins(margins, np.array([-1, -1]), (margins > 0.5).astype(int))
-    >>> [[half]] = threshold_predictions([fold, fold], [0.5])[:1]
-    >>> bool((half == fold.codes).mean() > 0.9)
+    >>> values, codes = np.array([-1, -1]), (margins > 0.5).astype(int)
+    >>> one = HeldOutMargins(np.arange(50), margins, values, codes)
+    >>> other = one._replace(rows=np.arange(50, 100))
+    >>> [[half], _] = threshold_predictions([one, other], [0.5])
+    >>> bool((half == codes).mean() > 0.9)
     True
     """
     predictions = []
     for here, fold in enumerate(folds):
-        others = _joined([one for there, one in enumerate(folds) if there != here])
+        others = _joined(
+            [one.without(fold.rows) for there, one in enumerate(folds) if there != here]
+        )
         calibration = fit_calibration(
             others.in_pairs,
             others.known_codes,
@@ -79,9 +96,10 @@ def threshold_predictions(
 
 def _joined(folds: list[HeldOutMargins]) -> HeldOutMargins:
     """Return the examples of several folds together."""
-    margins, _, codes, weights = zip(*folds, strict=True)
+    rows, margins, _, codes, weights = zip(*folds, strict=True)
     has_weights = weights[0] is not None
     return HeldOutMargins(
+        np.concatenate(rows),
         np.concatenate(margins),
         folds[0].only_values,  # calibration does not need them
         np.concatenate(codes),
