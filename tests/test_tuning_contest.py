@@ -21,9 +21,8 @@ from spanforest.tuning._contest import (
     Rules,
     compete,
     entrant_name,
-    merged,
 )
-from spanforest.tuning._cross_validation import Grid, ResultTable, Search
+from spanforest.tuning._cross_validation import Grid, Members, ResultTable, Search
 
 
 class FakeScores(NamedTuple):
@@ -41,7 +40,7 @@ class FakeSearch:
     """
 
     grid = Grid(["edge"], [1.0], 1, [0.0], [])
-    n_samples, n_estimators = 3, 1
+    n_samples, calibrates = 3, False
     folds = ((range(2), range(1)),) * 3
 
     def __init__(self, scores, clock=None, seconds=1.0):
@@ -49,10 +48,9 @@ class FakeSearch:
         self.tried, self.names = [], []
         self.clock, self.seconds = clock, seconds
         self.fit_seconds = [0.0] * len(scores)
-        self.workers = self.plan = self
-        self.n_jobs, self.draws = 1, [0]
+        self.workers, self.n_jobs = self, 1
 
-    def train(self, data, name, places, n_costs):
+    def train(self, data, members, name, places, n_costs):
         kernel = int(name.split()[1].rstrip(","))
         self.names.append(name)
         self.tried += [(kernel, place) for place in places]
@@ -60,17 +58,23 @@ class FakeSearch:
             self.clock[0] += self.seconds * len(places)
         return {(place, 0): FakeScores(kernel, n_costs) for place in places}
 
-    def score(self, held_out, table):
+    def score(self, held_out, table, members):
         for (place, _), (kernel, n_costs, _) in held_out.items():
             table.scores[:n_costs, 0, 0, place] = self.scores[kernel][place]
             table.fit_seconds[:n_costs, 0, 0, place] = self.fit_seconds[kernel]
 
 
-def held(search, is_open=True, limit=None, kinds="aaaaa", n_folds=3):
+ALONE = Members("separate", [0], 1)
+
+
+def held(search, is_open=True, limit=None, kinds="aaaaa", n_folds=3, members=ALONE):
     """Hold a contest of kernels whose names are a kind and their number."""
     entrants = [
         OfKind(
-            {"kernel": f"{kind} {k}"}, ResultTable(search.grid, 3), search.grid.n_first
+            {"kernel": f"{kind} {k}"},
+            members,
+            ResultTable(search.grid, 3),
+            search.grid.n_first,
         )
         for k, (kind, _) in enumerate(zip(kinds, search.scores, strict=False))
     ]
@@ -146,8 +150,8 @@ class SearchAlongC(FakeSearch):
 
     grid = Grid(["edge"], [1.0, 2.0, 4.0, 8.0], 2, [0.0], [])
 
-    def score(self, held_out, table):
-        super().score(held_out, table)
+    def score(self, held_out, table, members):
+        super().score(held_out, table, members)
         for (place, _), (kernel, n_costs, _) in held_out.items():
             best = self.best_places[kernel]
             gain = np.arange(n_costs) == min(best, n_costs - 1)
@@ -230,14 +234,29 @@ def test_one_kernel_is_tried_whatever_the_limit(clock):
         clock[0] = 0.0
 
 
-def test_the_best_winner_of_several_contests_has_won():
-    outcomes = [held(FakeSearch(scores))[0] for scores in ([[1, 1, 1]], [[0, 0, 9]])]
-    assert merged(outcomes).leader is outcomes[1].leader
-    assert merged(outcomes[:1] * 2).leader is outcomes[0].leader
-    # of the second one only the first two folds are known, as under a time limit
-    short = [outcomes[0]._replace(n_folds=2, untried=["a"]), outcomes[1]]
-    assert merged(short).leader is outcomes[0].leader
-    assert merged(short)[1:3] == (2, ["a"])
+@pytest.mark.parametrize(
+    ("members", "calibrates", "chosen"),
+    [
+        (ALONE, False, 2),
+        (Members("separate", [0, 0], 8), False, 0),  # four times as many models
+        (Members("joint", [0], 1), False, 2),  # one model, whatever its graphs
+        (ALONE, True, 0),  # which takes four times as long
+    ],
+)
+def test_the_final_ensemble_is_expected_to_have_all_its_models(
+    clock, members, calibrates, chosen
+):
+    search = FakeSearch([[1], [2], [3]], clock, seconds=0.1)
+    search.folds, search.calibrates = search.folds[:1], calibrates
+    search.fit_seconds = [3.0, 4.0, 10.0]  # times 1.5 ** 2 on all examples
+    outcome, entrants = held(search, limit=30, n_folds=1, members=members)
+    assert outcome.leader is entrants[chosen]
+
+
+def test_what_has_lost_is_forgotten_if_time_ends_the_contest(clock):
+    outcome, entrants = held(FakeSearch(SCORES, clock), kinds="babab", limit=6)
+    assert outcome.n_folds == 1
+    assert [one for one in entrants if one.read is not None] == [outcome.leader]
 
 
 def test_names_of_kernels_are_short():
@@ -279,8 +298,8 @@ def test_kernels_that_did_not_go_on_are_listed_without_a_mean():
 def test_an_average_has_the_members_of_all_its_kernels(monkeypatch):
     seen, score = {}, Search.score
 
-    def watched(search, held_out, table):
-        score(search, held_out, table)
+    def watched(search, held_out, table, members):
+        score(search, held_out, table, members)
         seen[id(table)] = search, dict(held_out), table
 
     monkeypatch.setattr(Search, "score", watched)
@@ -309,8 +328,8 @@ def test_an_average_has_the_members_of_all_its_kernels(monkeypatch):
 def test_an_average_that_wins_is_an_ensemble_whose_members_take_turns(monkeypatch):
     score = Search.score
 
-    def in_favour_of_averages(search, held_out, table):
-        score(search, held_out, table)
+    def in_favour_of_averages(search, held_out, table, members):
+        score(search, held_out, table, members)
         table.scores += max(len(held.members) for held in held_out.values())
 
     monkeypatch.setattr(Search, "score", in_favour_of_averages)
@@ -343,7 +362,7 @@ def test_scores_that_take_too_much_memory_are_not_averaged(monkeypatch):
     monkeypatch.setattr(_contest, "MOST_HELD", 1)
     fitted = automatic(n_estimators=3).fit(X, Y)
     assert "averages of them" not in fitted.chosen_
-    assert "averages of kernels were left out: held-out scores" in fitted.chosen_
+    assert "no averages of kernels were tried: held-out scores" in fitted.chosen_
 
 
 @pytest.mark.needs_compiled

@@ -18,6 +18,7 @@ from small_data import NOISY_Y as Y
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
 from spanforest.model_selection import LabelCardinalityKFold
+from spanforest.tuning._cross_validation import Search
 
 
 def weights_of(model):
@@ -254,22 +255,56 @@ def test_bad_parameters_are_refused_with_a_reason(params, message):
 
 
 @pytest.mark.needs_compiled
-def test_of_both_ways_of_training_the_better_one_is_chosen():
-    ways = ("separate", "joint")
+@pytest.mark.parametrize(
+    "ways", [("separate", "joint"), np.array(["joint", "separate"])]
+)
+@pytest.mark.parametrize("better", ["separate", "joint"])
+def test_of_both_ways_of_training_the_better_one_is_chosen(monkeypatch, ways, better):
+    score = Search.score
+
+    def in_favour(search, held_out, table, members):
+        score(search, held_out, table, members)
+        table.scores -= members.training != better
+
     options = {"kernels": ["rbf", "linear"], "gammas": [1.0], "scoring": "mean"}
+    alone = tuned(training=better, **options).fit(X, Y)
+    monkeypatch.setattr(Search, "score", in_favour)
     both = tuned(training=ways, **options).fit(X, Y)
-    alone = [tuned(training=way, **options).fit(X, Y) for way in ways]
-    scores = [one.cv_results_["mean_test_score"] for one in alone]
-    assert_array_equal(both.cv_results_["mean_test_score"], np.concatenate(scores))
-    named = both.cv_results_["param_training"].tolist()
-    assert named == [way for way, some in zip(ways, scores, strict=True) for _ in some]
-    best = int(np.argmax([one.best_score_ for one in alone]))
-    assert both.best_score_ == alone[best].best_score_
-    assert both.best_estimator_.training == ways[best]
-    assert_array_equal(both.predict(X_new), alone[best].predict(X_new))
-    assert ("trained jointly" in both.chosen_) == (ways[best] == "joint")
-    assert "with 2 kernels" in both.chosen_
-    assert "param_training" not in alone[1].cv_results_
+    chosen = both.cv_results_["param_training"] == better
+    assert_array_equal(
+        both.cv_results_["mean_test_score"][chosen],
+        alone.cv_results_["mean_test_score"],
+    )
+    assert both.best_score_ == alone.best_score_
+    assert both.best_estimator_.training == better
+    assert_array_equal(both.predict(X_new), alone.predict(X_new))
+    assert ("rbf, gamma" in both.chosen_) == ("rbf, gamma" in alone.chosen_)
+    assert ("trained jointly, C" in both.chosen_) == (better == "joint")
+    assert "with 2 kernels, trained separately and jointly" in both.chosen_
+    assert "param_training" not in alone.cv_results_
+
+
+def test_both_ways_of_training_read_a_kernel_once(monkeypatch):
+    read, begin = [], RandomGraphEnsembleClassifier._begin_fit
+
+    def counted(ensemble, *data, **options):
+        read.append((ensemble.kernel, ensemble.gamma))
+        return begin(ensemble, *data, **options)
+
+    monkeypatch.setattr(RandomGraphEnsembleClassifier, "_begin_fit", counted)
+    tuned(training=("separate", "joint", "joint"), kernels=["rbf", "linear"]).fit(X, Y)
+    assert len(read) == len(set(read)) == 4  # the Gaussian kernel has three widths
+
+
+@pytest.mark.parametrize(
+    "params", [{"aggregation": "mve"}, {"kernels": ["rbf", ["rbf", "linear"]]}]
+)
+def test_what_joint_training_refuses_is_refused_before_any_training(
+    monkeypatch, params
+):
+    monkeypatch.setattr(Search, "train", None)
+    with pytest.raises(ValueError, match='with training="joint" there is'):
+        tuned(training=["separate", "joint"], **params).fit(X, Y)
 
 
 def test_a_method_that_needs_probabilities_says_so():

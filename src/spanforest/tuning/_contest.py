@@ -2,6 +2,7 @@
 
 Kernels that were named are tried on all folds. Otherwise the best kernel of each kind
 goes on after the first fold, and in the end averages of these kernels are tried too.
+Where members may be trained separately or jointly, each kernel takes part in both ways.
 Their members have the same graphs, so averages need no training. With the best of all,
 thresholds on probabilities are tried.
 
@@ -27,7 +28,13 @@ from spanforest._wording import count, kernel_in_words
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 from spanforest.kernels._sum import is_kernel_list
-from spanforest.tuning._cross_validation import AllHeldOut, HeldOut, ResultTable, Search
+from spanforest.tuning._cross_validation import (
+    AllHeldOut,
+    HeldOut,
+    Members,
+    ResultTable,
+    Search,
+)
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
 CALIBRATED = 4.0  # calibrated, an ensemble takes this many times as long
@@ -37,14 +44,25 @@ Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, Trainin
 
 @dataclass(eq=False)
 class Entrant:
-    """A kernel of the search, or several that are averaged, with all results."""
+    """A kernel of the search and a way of training, with all results.
 
-    params: dict[str, Any]
+    Or several kernels that are averaged.
+    """
+
+    kernel_params: dict[str, Any]  # one object for all entrants of a kernel
+    members: Members
     table: ResultTable
     n_costs: int  # that it is tried with
+    is_named_by_training: bool = False  # where training is a choice
     read: tuple[RandomGraphEnsembleClassifier, TrainingSet] | None = None
     seconds: float = 0.0  # that its last round took
     held_out: AllHeldOut = field(default_factory=dict)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters that tell it from others."""
+        training = {"training": self.members.training}
+        return self.kernel_params | (training if self.is_named_by_training else {})
 
     @property
     def name(self) -> str:
@@ -54,14 +72,15 @@ class Entrant:
     @property
     def kernels(self) -> list[Any]:
         """The kernels that members take in turn; mostly one."""
-        kernel = self.params["kernel"]
+        kernel = self.kernel_params["kernel"]
         return list(kernel) if is_kernel_list(kernel) else [kernel]
 
     @property
     def kind(self) -> Any:
         """What kernels of different scales or leaves have in common."""
-        kernel = self.params["kernel"]
-        return ForestKernel if isinstance(kernel, ForestKernel) else kernel
+        kernel = self.kernel_params["kernel"]
+        kind = ForestKernel if isinstance(kernel, ForestKernel) else kernel
+        return kind, self.members.training
 
     @property
     def n_kept(self) -> int:
@@ -116,23 +135,7 @@ class Outcome(NamedTuple):
     n_folds: int
     untried: list[str]  # for lack of time: names of kernels, and what else is missing
     averages: list[Entrant]
-    too_large: Sequence[str] = ()  # what was not tried for lack of memory
-
-
-def merged(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the outcome of several contests: the best of their winners has won.
-
-    Of equal ones it is the first. Under a time limit some may have had fewer folds.
-    """
-    n_folds = min(one.n_folds for one in outcomes)
-    return Outcome(
-        max((one.leader for one in outcomes), key=lambda one: one.table.best(n_folds)),
-        n_folds,
-        [name for one in outcomes for name in one.untried],
-        [average for one in outcomes for average in one.averages],
-        # the same in all contests, but for those that time ended early
-        max((one.too_large for one in outcomes), key=len),
-    )
+    notes: list[str]  # what was not tried for other reasons
 
 
 def compete(
@@ -169,12 +172,14 @@ def compete(
         untried.append("some averages" if averages else "averages of kernels")
     leader, slower = contest.choose([*going, *averages], n_folds)
     untried += [one.name for one in slower]
-    too_large = contest.left_out_by_memory(leader, n_folds)
+    notes = contest.hindrances(leader, n_folds)
     if not contest.try_thresholds(leader, n_folds):
         untried.append("thresholds")
+    leader.held_out = {}
     for one in (*going, *averages):
-        one.held_out = {}
-    return Outcome(leader, n_folds, untried, averages, too_large)
+        if one is not leader:
+            one.forget()
+    return Outcome(leader, n_folds, untried, averages, notes)
 
 
 @dataclass
@@ -186,6 +191,7 @@ class Contest:
     deadline: Deadline
     averages: bool  # whether kernels are averaged
     has_room: bool = True  # whether memory allows for keeping held-out scores
+    last_read: Any = None  # the last kernel, and the examples as it reads them
 
     def has_time_for_round(self, going: list[Entrant], n_folds: int) -> bool:
         """Return whether another fold with these kernels ends in time."""
@@ -214,6 +220,7 @@ class Contest:
             self._score(entrant, places)
             scored.append(entrant)
             self._make_room(scored, n_folds, is_last=is_last)
+        self.last_read = None
         return scored
 
     def try_larger_costs(
@@ -244,12 +251,15 @@ class Contest:
     ) -> tuple[list[Entrant], bool]:
         """Return the averages of two or more kernels, and whether time allowed for all.
 
-        They are scored on all folds so far.
+        They are scored on all folds so far. Members that are trained jointly are one
+        model, which cannot have several kernels.
         """
         search, averages = self.search, list[Entrant]()
         if not (self.averages and self.has_room):
             return averages, True
-        sizes = range(2, min(len(entrants), search.n_estimators) + 1)
+        entrants = [one for one in entrants if not one.members.is_joint]
+        most = min((one.members.n_final for one in entrants), default=0)
+        sizes = range(2, min(len(entrants), most) + 1)
         for group in chain.from_iterable(combinations(entrants, n) for n in sizes):
             start = clock()
             slowest = max(averages, key=lambda one: one.seconds, default=entrants[0])
@@ -257,7 +267,7 @@ class Contest:
             if not self.deadline.allows(slowest.seconds + UNKNOWN * final):
                 return averages, False
             average = _average_of(group, ResultTable(search.grid, len(search.folds)))
-            search.score(average.held_out, average.table)
+            search.score(average.held_out, average.table, average.members)
             average.seconds = clock() - start
             averages.append(average)
         return averages, True
@@ -275,14 +285,17 @@ class Contest:
         leader = in_time[0] if in_time else min(ranked, key=seconds.__getitem__)
         return leader, ranked[: ranked.index(leader)]
 
-    def left_out_by_memory(self, leader: Entrant, n_folds: int) -> list[str]:
-        """Return what is not tried because held-out scores take too much memory."""
+    def hindrances(self, leader: Entrant, n_folds: int) -> list[str]:
+        """Return what will not be tried, and why, if it is not for lack of time."""
+        thresholds = "thresholds" if self.search.grid.thresholds else ""
+        if thresholds and not self.search.can_calibrate(n_folds):
+            return ["no thresholds were tried: they need test examples of other folds"]
         if self.has_room:
             return []
         names = ["averages of kernels"] if self.averages else []
-        has_thresholds = bool(self.search.grid.thresholds)
-        is_kept = leader.n_kept == n_folds
-        return [*names, "thresholds"] if has_thresholds and not is_kept else names
+        names += [thresholds] if thresholds and leader.n_kept < n_folds else []
+        held = f"held-out scores take more than {MOST_HELD / 2**30:g} GiB"
+        return [f"no {' and '.join(names)} were tried: {held}"] if names else []
 
     def try_thresholds(self, leader: Entrant, n_folds: int) -> bool:
         """Try thresholds with the best kernel; return whether time allowed for it.
@@ -296,7 +309,7 @@ class Contest:
         if not search.can_calibrate(n_folds):
             return True
         final = self._final_seconds([leader], n_folds)
-        if not self.deadline.allows(CALIBRATED * final):
+        if not self.deadline.allows(final if search.calibrates else CALIBRATED * final):
             return False
         search.score_thresholds(leader.held_out, leader.table, n_folds)
         return True
@@ -304,15 +317,25 @@ class Contest:
     def _score(self, entrant: Entrant, places: Sequence[int]) -> None:
         start = clock()
         if entrant.read is None:
-            entrant.read = self.reader(entrant.params)
+            entrant.read = self._read(entrant.kernel_params)
         data, search = entrant.read[1], self.search
-        what = entrant.name
+        what, members = entrant.name, entrant.members
         if len(places) == 1:
             what += f", fold {places[0] + 1} of {len(search.folds)}"
-        held_out = search.train(data, what, places, entrant.n_costs)
-        search.score(held_out, entrant.table)
+        held_out = search.train(data, members, what, places, entrant.n_costs)
+        search.score(held_out, entrant.table, members)
         entrant.held_out.update(held_out)
         entrant.seconds = clock() - start
+
+    def _read(self, kernel_params: dict[str, Any]) -> Any:
+        """Return the examples as a kernel reads them.
+
+        Entrants of one kernel come one after the other, so that it reads once.
+        """
+        if self.last_read is None or self.last_read[0] is not kernel_params:
+            self.last_read = None  # makes room for the next one
+            self.last_read = kernel_params, self.reader(kernel_params)
+        return self.last_read[1]
 
     def _make_room(
         self, entrants: list[Entrant], n_folds: int, *, is_last: bool
@@ -343,8 +366,8 @@ class Contest:
         of_search = one.table.fit_seconds[at_c, at_loss, 0, 0]
         n_jobs = effective_n_jobs(search.workers.n_jobs)
         growth = search.n_samples / len(search.folds[0][0])
-        members = search.n_estimators / len(search.plan.draws)
-        seconds = of_search * members * growth / n_jobs
+        seconds = of_search * one.members.growth * growth / n_jobs
+        seconds *= CALIBRATED if search.calibrates else 1.0
         if one.kernels == ["linear"]:
             return seconds
         has_forest = any(
@@ -362,6 +385,8 @@ def _best(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
 def _survivors(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
     """Return the best of each kind, in the old order; of a single kind the best half.
 
+    A kind is one of kernels, and one of training.
+
     Averages gain from kernels that differ, even if one of them is worse alone.
     """
     ranked = _best(entrants, n_folds)
@@ -373,16 +398,19 @@ def _survivors(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
 
 def _average_of(group: Sequence[Entrant], table: ResultTable) -> Entrant:
     """Return an entrant with the members of all kernels in the group."""
-    params = {key: value for one in group for key, value in one.params.items()}
-    params["kernel"] = [one.params["kernel"] for one in group]
+    params = {key: value for one in group for key, value in one.kernel_params.items()}
+    params["kernel"] = [one.kernel_params["kernel"] for one in group]
     held_out = {
         key: HeldOut(
             [member for one in group for member in one.held_out[key].members], values
         )
         for key, (_, values) in group[0].held_out.items()
     }
-    n_costs = min(one.n_costs for one in group)
-    return Entrant(params, table, n_costs, held_out=held_out)
+    first, n_costs = group[0], min(one.n_costs for one in group)
+    return Entrant(
+        *(params, first.members, table, n_costs, first.is_named_by_training),
+        held_out=held_out,
+    )
 
 
 def entrant_name(params: dict[str, Any]) -> str:
@@ -392,19 +420,28 @@ def entrant_name(params: dict[str, Any]) -> str:
     --------
     >>> entrant_name({"kernel": "rbf", "gamma": 0.5})
     'rbf, gamma 0.5'
-    >>> entrant_name({"kernel": ForestKernel(min_samples_leaf=5)})
-    'ForestKernel(min_samples_leaf=5)'
-    >>> entrant_name({"kernel": ["linear", "rbf"], "gamma": 0.5})
-    'linear and rbf averaged, gamma 0.5'
     >>> entrant_name({"kernel": "linear", "training": "joint"})
     'linear, trained jointly'
+    """
+    is_joint = params.get("training") == "joint"
+    return kernel_name(params) + (", trained jointly" if is_joint else "")
+
+
+def kernel_name(params: dict[str, Any]) -> str:
+    """Return what users see of the kernel of an entrant, and of its scale.
+
+    Examples
+    --------
+    >>> kernel_name({"kernel": ForestKernel(min_samples_leaf=5), "training": "joint"})
+    'ForestKernel(min_samples_leaf=5)'
+    >>> kernel_name({"kernel": ["linear", "rbf"], "gamma": 0.5})
+    'linear and rbf averaged, gamma 0.5'
     """
     kernel = params["kernel"]
     kernels = kernel if is_kernel_list(kernel) else [kernel]
     *others, last = map(kernel_in_words, kernels)
     name = f"{', '.join(others)} and {last} averaged" if others else last
-    name += f", gamma {params['gamma']:.3g}" if params.get("gamma") else ""
-    return name + (", trained jointly" if params.get("training") == "joint" else "")
+    return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
 
 
 def decision_in_words(params: dict[str, Any]) -> str:
@@ -437,13 +474,13 @@ def choice_in_words(
     """
     params, scores = results["params"][best], results["mean_test_score"]
     tried = np.flatnonzero(np.isfinite(results["split0_test_score"]))
-    names = {
-        entrant_name({**results["params"][place], "training": None}) for place in tried
-    }
+    names = {kernel_name(results["params"][place]) for place in tried}
     n_averages = len(outcome.averages)
     among = count(len(names) - n_averages, "kernel")
     if n_averages:
         among += f" and {count(n_averages, 'average')} of them"
+    if outcome.leader.is_named_by_training:
+        among += ", trained separately and jointly"
     line = (
         f"{entrant_name(params)}, C {params['C']:g}, loss {params['loss']}, "
         f"{decision_in_words(params)}: score {scores[best]:.3f} on "
@@ -454,9 +491,7 @@ def choice_in_words(
     n_folds = sum(key.startswith("split") for key in results)
     if outcome.n_folds < n_folds:
         left_out.append(count(n_folds - outcome.n_folds, "fold"))
-    if outcome.too_large:
-        held = f"held-out scores of more than {MOST_HELD / 2**30:g} GiB"
-        notes = [*notes, f"{', '.join(outcome.too_large)} were left out: {held}"]
+    notes = [*notes, *outcome.notes]
     if left_out:
         notes = [*notes, f"the time limit left out {', '.join(left_out)}"]
     return "; ".join([line, *(note for note in notes if note)])

@@ -27,7 +27,6 @@ from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
 from spanforest._weights import WeightedLabels
 from spanforest.aggregation import combine, margins_for
-from spanforest.ensemble import Plan
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._scoring import Judge
@@ -176,24 +175,47 @@ class HeldOut(NamedTuple):
         return np.column_stack([values[column] for values, column in columns])
 
 
+class Members(NamedTuple):
+    """The members of the search that one way of training makes."""
+
+    training: str
+    draws: list[Any]  # those that are trained jointly have one draw together
+    n_final: int  # how many draws the final ensemble has
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether there is one model for all graphs."""
+        return self.training == "joint"
+
+    @property
+    def growth(self) -> float:
+        """How many times as many models the final ensemble has."""
+        return self.n_final / len(self.draws)
+
+
 # by the number of the fold and the place of the loss in the grid
 AllHeldOut = dict[tuple[int, int], HeldOut]
 
 
 class Search(NamedTuple):
-    """The candidates, members and folds that all kernels share."""
+    """The candidates, settings and folds that all kernels share."""
 
     grid: Grid
-    plan: Plan
+    settings: Settings
     folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
     judge: Judge
     aggregation: str
     workers: Workers
-    n_estimators: int  # of the final ensemble
-    n_samples: int  # that it learns from
+    n_samples: int  # that the final ensemble learns from
+    calibrates: bool = False  # whether the final ensemble is calibrated anyway
 
     def train(
-        self, data: TrainingSet, what: str, places: Sequence[int], n_costs: int
+        self,
+        data: TrainingSet,
+        members: Members,
+        what: str,
+        places: Sequence[int],
+        n_costs: int,
     ) -> AllHeldOut:
         """Train all members with one kernel on some folds; `what` names it to users.
 
@@ -205,30 +227,31 @@ class Search(NamedTuple):
         data = data._replace(basis=data.basis.in_single_precision())
         folds = {place: Fold.of(data, *self.folds[place]) for place in places}
         losses = self.grid.losses
-        settings = [self.plan.settings._replace(loss=loss) for loss in losses]
+        settings = [self.settings._replace(loss=loss) for loss in losses]
         keys = list(product(places, range(len(losses))))
         costs = self.grid.Cs[:n_costs]
         calls = [
             (*folds[place].of_member(t), draw, settings[at_loss], costs)
             for place, at_loss in keys
-            for t, draw in enumerate(self.plan.draws)
+            for t, draw in enumerate(members.draws)
         ]
         paths = iter(self.workers.run(scores_along_path, calls, what))
-        n_members = len(self.plan.draws)
+        n_members = len(members.draws)
         return {
             key: HeldOut([next(paths) for _ in range(n_members)], folds[key[0]].values)
             for key in keys
         }
 
-    def score(self, held_out: AllHeldOut, table: ResultTable) -> None:
+    def score(self, held_out: AllHeldOut, table: ResultTable, members: Members) -> None:
         """Score all candidates of one kernel, or of several that are averaged.
 
         Every C and loss is tried with the first offset, the best of them with all.
         """
         n_costs = min(held.n_costs for held in held_out.values())
         for (place, at_loss), held in held_out.items():
-            # of as many members as the search has: averages have more
-            seconds = held.seconds[:n_costs] * len(self.plan.draws) / len(held.members)
+            # of as many members as a single kernel has: averages have more
+            share = len(members.draws) / len(held.members)
+            seconds = held.seconds[:n_costs] * share
             table.fit_seconds[:n_costs, at_loss, :, place] = seconds[:, None]
         everywhere = list(product(range(n_costs), range(len(self.grid.losses))))
         self._decode(held_out, table, everywhere, [0])
@@ -249,7 +272,7 @@ class Search(NamedTuple):
         """Score thresholds with the best C and loss of one kernel."""
         grid, weight = self.grid, self.judge.sample_weight
         at_c, at_loss, _ = table.place_of_best(n_folds)
-        settings = self.plan.settings._replace(loss=grid.losses[at_loss])
+        settings = self.settings._replace(loss=grid.losses[at_loss])
         start, folds = clock(), []
         for place in range(n_folds):
             held, (_, test) = held_out[place, at_loss], self.folds[place]
@@ -395,8 +418,11 @@ def cv_results(
         results[f"mean_{key}_time"] = seconds[:, :n_folds].mean(axis=1)
         results[f"std_{key}_time"] = seconds[:, :n_folds].std(axis=1)
     kinds = {"kernel": object, "gamma": float, "C": float, "loss": object}
-    kinds |= {"offset": float, **({"threshold": float} if grid.thresholds else {})}
-    kinds |= {"training": object} if any("training" in one for one in kernels) else {}
+    kinds["offset"] = float
+    if grid.thresholds:
+        kinds["threshold"] = float
+    if any("training" in one for one in kernels):
+        kinds["training"] = object
     for key, kind in kinds.items():
         column = np.ma.masked_all(len(params), dtype=kind)
         for place, candidate in enumerate(params):

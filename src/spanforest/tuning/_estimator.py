@@ -29,7 +29,6 @@ from spanforest._progress import say
 from spanforest._training import Model, Settings
 from spanforest._weights import WeightedLabels
 from spanforest.ensemble import (
-    Plan,
     RandomGraphEnsembleClassifier,
     check_member_kernels,
     warn_of_shortfall,
@@ -52,14 +51,13 @@ from spanforest.tuning._candidates import (
 from spanforest.tuning._contest import (
     Deadline,
     Entrant,
-    Outcome,
     Rules,
     choice_in_words,
     compete,
-    merged,
 )
 from spanforest.tuning._cross_validation import (
     Grid,
+    Members,
     ResultTable,
     Search,
     cv_results,
@@ -86,7 +84,8 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
 class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     """Random graph ensemble that chooses its parameters by cross-validation.
 
-    It chooses the kernel, its scale, C, the loss, and an offset or a threshold.
+    It chooses the kernel, its scale, C, the loss, and an offset or a threshold; if
+    asked, also how to train.
     Candidates are tried with a few trees on every fold. Then an ensemble of full size
     is trained on all examples with the best one. Predictions and fitted attributes are
     those of that ensemble, `best_estimator_`.
@@ -343,26 +342,42 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # of an earlier fit
         deadline = self._read_deadline()
-        trainings = as_list("training", self.training)
-        for training in trainings:
-            check_option("training", training, TRAININGS)
+        trainings = self._read_trainings()
         template = RandomGraphEnsembleClassifier(**self._shared_params())
         template.set_params(training=trainings[0])
         everything = Examples(X, y, sample_weight)
         menu = self._read_menu(template, X)
         seen, note = everything.for_search(menu.kernels, self.cv, template)
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
+        members = [self._members(template, kernels, each) for each in trainings]
         search = self._prepare(template, everything, seen, targets)
-        outcomes, entrants = [], list[Entrant]()
-        for training in trainings:
-            own = clone(template).set_params(training=training)
-            outcome, tried = self._compete(search, own, kernels, seen, deadline)
-            outcomes.append(outcome)
-            entrants += [*tried, *outcome.averages]
-        outcome = merged(outcomes)
-        tables = [entrant.table for entrant in entrants]
-        params = [entrant.params for entrant in entrants]
-        results = cv_results(params, search.grid, tables, outcome.n_folds)
+        n_folds, n_costs = len(search.folds), search.grid.n_first
+        entrants = [
+            Entrant(
+                *(kernel, each, ResultTable(search.grid, n_folds), n_costs),
+                is_named_by_training=len(trainings) > 1,
+            )
+            for kernel in kernels
+            for each in members
+        ]
+        # kernels that are named are tried on all folds
+        rules = Rules.of(
+            n_folds, is_open=is_auto(self.kernels), averages="separate" in trainings
+        )
+
+        def reader(kernel: dict[str, Any]) -> Any:
+            ensemble = clone(template).set_params(**kernel)
+            ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
+            return ensemble, ensemble._begin_fit(*seen, for_folds=True)
+
+        outcome = compete(search, entrants, rules, reader, deadline)
+        entrants += outcome.averages
+        results = cv_results(
+            [entrant.params for entrant in entrants],
+            search.grid,
+            [entrant.table for entrant in entrants],
+            outcome.n_folds,
+        )
         self._store_choice(results, outcome.leader.params)
         notes = [menu.note, note]
         self.chosen_ = choice_in_words(
@@ -373,34 +388,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         models, settings = self._fit_best(template, everything, read)
         warn_of_shortfall(models, settings)
         return self
-
-    def _compete(
-        self,
-        search: Search,
-        template: RandomGraphEnsembleClassifier,
-        kernels: list[dict[str, Any]],
-        seen: Examples,
-        deadline: Deadline,
-    ) -> tuple[Outcome, list[Entrant]]:
-        """Compare all kernels, with one way of training; return who took part too."""
-        training, n_folds = template.training, len(search.folds)
-        # named only if there is a choice
-        way = {} if self.training == training else {"training": training}
-        grid, averages = search.grid, training == "separate"
-        entrants = [
-            Entrant({**kernel, **way}, ResultTable(grid, n_folds), grid.n_first)
-            for kernel in kernels
-        ]
-        # kernels that are named are tried on all folds
-        rules = Rules.of(n_folds, is_open=is_auto(self.kernels), averages=averages)
-
-        def reader(kernel: dict[str, Any]) -> Any:
-            ensemble = clone(template).set_params(**kernel)
-            ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
-            return ensemble, ensemble._begin_fit(*seen, for_folds=True)
-
-        search = search._replace(plan=self._search_plan(template))
-        return compete(search, entrants, rules, reader, deadline), entrants
 
     def _fit_best(
         self, template: RandomGraphEnsembleClassifier, examples: Examples, read: Any
@@ -527,18 +514,30 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             params += [{**own, "gamma": multiple * unit} for multiple in multiples]
         return params, targets
 
-    def _search_plan(self, template: RandomGraphEnsembleClassifier) -> Plan:
-        """Return how the members of the search learn: the first ones, and not long."""
-        n = check_count("n_estimators_search", self.n_estimators_search)
+    def _read_trainings(self) -> list[str]:
+        """Return the ways of training to choose from, each once."""
+        trainings = as_list("training", self.training)
+        checked = [check_option("training", one, TRAININGS) for one in trainings]
+        return list(dict.fromkeys(checked))
+
+    def _members(
+        self,
+        template: RandomGraphEnsembleClassifier,
+        kernels: list[dict[str, Any]],
+        training: str,
+    ) -> Members:
+        """Return the members of the search, the first ones of the final ensemble.
+
+        Kernels that cannot be trained in this way are refused before any is tried.
+        """
+        own = clone(template).set_params(training=training)
+        lists = [one["kernel"] for one in kernels if is_kernel_list(one["kernel"])]
+        for kernel in lists:
+            own.set_params(kernel=kernel)._plan()
+        draws = own._plan().draws
         # every kernel of a list has a member, and all candidates have as many members
-        kernels = as_list("kernels", self.kernels)
-        n = max([n, *(len(kernel) for kernel in kernels if is_kernel_list(kernel))])
-        plan = template._plan()
-        settings = plan.settings._replace(
-            tol=max(plan.settings.tol, SEARCH_TOL),
-            max_iter=min(plan.settings.max_iter, SEARCH_PASSES),
-        )
-        return plan._replace(settings=settings, draws=plan.draws[:n])
+        n = check_count("n_estimators_search", self.n_estimators_search)
+        return Members(training, draws[: max([n, *map(len, lists)])], len(draws))
 
     def _prepare(
         self,
@@ -547,7 +546,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         seen: Examples,
         targets: WeightedLabels,
     ) -> Search:
-        """Fix the candidates of every kernel, draw the folds, and pick the members."""
+        """Fix what is tried with every kernel, and draw the folds."""
         folds = draw_folds(self.cv, seen.X, targets, template.random_state)
         for number, (train, test) in enumerate(folds):
             if not len(train):
@@ -561,16 +560,20 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                     "that candidates cannot be compared. Pass a smaller cv, or leave "
                     "out examples without any label."
                 )
-        n_samples = _num_samples(everything.X)
+        n_samples, settings = _num_samples(everything.X), template._settings()
+        settings = settings._replace(
+            tol=max(settings.tol, SEARCH_TOL),
+            max_iter=min(settings.max_iter, SEARCH_PASSES),
+        )
         return Search(
             self._read_grid(targets.coding.n_values, n_samples),
-            self._search_plan(template),
+            settings,
             folds,
             Judge.of(self.scoring, targets),
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),
-            self.n_estimators,
             n_samples,
+            bool(self.probability),
         )
 
     def _store_choice(self, results: dict[str, Any], leader: dict[str, Any]) -> None:
