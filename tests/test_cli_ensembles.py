@@ -69,6 +69,7 @@ def made(monkeypatch, capsys, folder):
         (("--graph", "chow_liu"), {"graph": "chow_liu", "n_estimators": 1}),
         (("--aggregation", "mve"), {"aggregation": "mve"}),
         (("--training", "joint"), {"training": "joint"}),
+        (("--training", "both"), {"training": ("separate", "joint")}),
         (("--class-weight", "balanced"), {"class_weight": "balanced"}),
         (("--probability",), {"probability": True}),
         (("--scale", "none"), {"scaling": None}),
@@ -85,7 +86,7 @@ def test_train_tunes_with_every_option_that_tuning_does_not_choose(
     ensemble = made(*options)
     assert type(ensemble) is type(default)
     assert ensemble.get_params() == default.get_params()
-    if "--measure" in options or "--time-limit" in options:
+    if {"--measure", "--time-limit", "both"} & set(options):
         return
     ensemble = made(*options, "--C", "1")
     known = {"n_estimators": 30, **expected}
@@ -110,12 +111,14 @@ def test_what_tuning_would_choose_asks_for_a_plain_ensemble(
     ensemble = made(option, value)
     assert type(ensemble) is RandomGraphEnsembleClassifier
     assert ensemble.get_params()[option.strip("-")] == parameter
-    for other in (("--measure", "mean"), ("--time-limit", "9")):
+    for other in ("--measure mean", "--time-limit 9", "--training both"):
         message = fails(
-            "train", "songs.csv", *WHICH, option, value, *other, "-o", "m", code=2
+            *("train", "songs.csv", *WHICH, option, value, *other.split(), "-o", "m"),
+            code=2,
         )
-        assert f"'{other[0]}': it is for tuning, and there is no tuning with" in message
-        assert f"Leave out {other[0]} to train" in message
+        name = other if other.endswith("both") else other.split()[0]
+        assert f"'{name}': it is for tuning, and there is no tuning with" in message
+        assert f"Leave out {name} to train" in message
         assert f"or {option} to tune" in message
 
 

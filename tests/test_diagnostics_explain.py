@@ -134,6 +134,16 @@ def test_the_text_of_an_explanation_adds_up_and_counts_what_it_leaves_out():
         explanation.of("hail")
 
 
+@pytest.mark.parametrize("aggregation", ["amm", "mve"])
+def test_an_explanation_says_if_labels_are_decided_on_one_by_one(aggregation):
+    model = ensemble(2).fit(X, Y)
+    plain = str(explain(model, X_new[0]))
+    model.set_params(aggregation=aggregation)
+    note, *lines = str(explain(model, X_new[0])).splitlines()
+    assert "decides on each label by itself" in note
+    assert plain == "\n".join(lines)
+
+
 def test_an_explanation_says_if_labels_are_predicted_by_a_threshold():
     model = ensemble(2, probability=True).fit(X, Y)
     plain = str(explain(model, X_new[0]))

@@ -217,6 +217,15 @@ def test_a_model_that_tuned_itself_is_named_so(wrap):
             "the label set of highest score, with offsets for labels that are on",
         ),
         (
+            {"aggregation": "amm"},
+            "for each label the value of highest average max-marginal",
+        ),
+        (
+            {"aggregation": "mve", "offset": 0.3},
+            "for each label the value that most members predict, with an offset of 0.3 "
+            "for labels that are on",
+        ),
+        (
             {"probability": True, "threshold": 0.35},
             "each label whose probability is above 0.35",
         ),

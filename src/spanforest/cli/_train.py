@@ -78,15 +78,16 @@ def train(
     The model file stores the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
     """
-    if training is TrainingMode.joint and aggregation is not Aggregation.mam:
+    if training is not TrainingMode.separate and aggregation is not Aggregation.mam:
         raise bad_option(
             f"{aggregation.value} needs members that are trained apart. Leave it out, "
-            "or leave out --training joint.",
+            f"or leave out --training {training.value}.",
             "--aggregation",
         )
+    tries_both = training is TrainingMode.both
     parameters = {
         "aggregation": aggregation.value,
-        "training": training.value,
+        "training": ("separate", "joint") if tries_both else training.value,
         "normalize_kernel": normalize,
         "class_weight": None if class_weight is None else class_weight.value,
         "probability": probability,
@@ -103,7 +104,11 @@ def train(
         "--C": C,
         "--loss": None if loss is None else loss.value,
     }
-    search = {"--measure": measure, "--time-limit": time_limit}
+    search = {
+        "--measure": measure,
+        "--time-limit": time_limit,
+        "--training both": tries_both or None,
+    }
     wanted = Wanted(plain, search, graph, trees, scale, parameters)
     wanted.check()
     request = Request(

@@ -48,10 +48,11 @@ class Loss(StrEnum):
 
 
 class TrainingMode(StrEnum):
-    """Whether every graph has a model of its own."""
+    """Whether every graph has a model of its own, or tuning tries both ways."""
 
     separate = "separate"
     joint = "joint"
+    both = "both"
 
 
 class ClassWeight(StrEnum):
@@ -226,7 +227,7 @@ TrainingOption = Annotated[
     TrainingMode,
     typer.Option(
         help="separate: a model for every graph. joint: one model on the union of the "
-        "graphs; a few graphs (--trees 5) then suffice.",
+        "graphs; a few graphs (--trees 5) then suffice. both: tuning tries both.",
     ),
 ]
 GraphOption = Annotated[

@@ -16,10 +16,9 @@ from spanforest.branch_and_bound import decode_exactly
 from spanforest.diagnostics._models import FittedModel
 from spanforest.factors import FactorGraph
 
-THRESHOLD_NOTE = (
-    "This explains the label set of highest score. `predict` may differ: it takes "
-    "every label whose probability is above a threshold."
-)
+_DIFFERS = "This explains the label set of highest score. `predict` may differ: it "
+THRESHOLD_NOTE = f"{_DIFFERS}takes every label whose probability is above a threshold."
+MEMBERS_NOTE = f"{_DIFFERS}decides on each label by itself, as members predict it."
 
 
 class Contribution(NamedTuple):
@@ -263,9 +262,16 @@ def explain(
             _with_features(label, features, own)
             for label, own in zip(labels, contributions.T, strict=True)
         )
-    has_threshold = getattr(fitted.classifier, "threshold", None) is not None
-    note = THRESHOLD_NOTE if has_threshold else ""
+    note = _note_on(fitted.classifier)
     return Explanation(labels, float(best.score[0]), bool(best.proven[0]), note)
+
+
+def _note_on(classifier: Any) -> str:
+    """Return how `predict` may differ from the label set of highest score."""
+    if getattr(classifier, "threshold", None) is not None:
+        return THRESHOLD_NOTE
+    is_mam = getattr(classifier, "aggregation", "mam") == "mam"
+    return "" if is_mam else MEMBERS_NOTE
 
 
 def _check_single(model: Any, x: Any) -> None:

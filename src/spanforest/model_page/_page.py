@@ -28,6 +28,11 @@ from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 _LONGEST_KERNEL = 400  # letters; a model may have many kernels
 N_CONFUSED = 12  # pairs of label sets, and of labels, that are shown
+_DECISIONS = {
+    "mam": "the label set of highest score",
+    "amm": "for each label the value of highest average max-marginal",
+    "mve": "for each label the value that most members predict",
+}
 
 
 def make_model_page(
@@ -192,11 +197,13 @@ def _decision(classifier: Any) -> str:
     >>> _decision(clf)
     'the label set of highest score, with an offset of 0.3 for labels that are on'
     """
-    threshold = getattr(classifier, "threshold", None)  # only ensembles have one
+    # only ensembles have thresholds and aggregations
+    threshold = getattr(classifier, "threshold", None)
     if threshold is not None:
         limit = "its own threshold" if np.ndim(threshold) else f"{threshold:g}"
         return f"each label whose probability is above {limit}"
-    decision, offset = "the label set of highest score", classifier.offset_
+    decision = _DECISIONS[getattr(classifier, "aggregation", "mam")]
+    offset = classifier.offset_
     if not np.any(offset):
         return decision
     added = "offsets" if np.ndim(offset) else f"an offset of {float(offset):g}"
