@@ -357,6 +357,10 @@ BAD_INPUT = {
         np.where([0, 1, 1, 0], np.nan, NUMBERS),
         r"2 columns of X \(1, 2\) are NaN everywhere. Leave them out",
     ),
+    "many empty columns": (
+        np.full((len(NUMBERS), 7), np.nan),
+        r"7 columns of X \(0, 1, 2, 3, 4, ...\) are NaN everywhere",
+    ),
     "infinity": (np.where(NUMBERS > 1, np.inf, NUMBERS), "infinity"),
     "too large": (NUMBERS * 1e200, "Divide these features"),
 }

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from spanforest.kernels import ForestKernel
@@ -10,7 +9,6 @@ from spanforest.tuning import _candidates
 from spanforest.tuning._candidates import (
     kernels_for,
     read_offsets,
-    search_rows,
     with_fewer_trees,
 )
 
@@ -77,26 +75,6 @@ def test_labels_with_more_values_have_no_offsets():
 def test_bad_offsets_are_refused(offsets):
     with pytest.raises(ValueError, match="offsets must"):
         read_offsets(offsets, np.array([2]))
-
-
-def test_the_search_sees_a_random_part_of_many_examples():
-    Y = np.zeros((9000, 2), dtype=int)
-    rows = search_rows(Y, ["rbf", "linear"], 3)
-    assert len(np.unique(rows)) == _candidates.MOST_COMPARED
-    assert rows.max() < 9000
-    assert_array_equal(rows, search_rows(Y, ["linear", "rbf"], 3))
-    assert not np.array_equal(rows, search_rows(Y, ["rbf"], 4))
-    assert search_rows(Y, ["linear"], 3) is None
-    assert search_rows(Y[: _candidates.MOST_COMPARED], ["rbf"], 3) is None
-
-
-def test_the_part_has_an_example_of_every_label():
-    Y = np.full((9000, 3), -1)
-    Y[:, 0] = 0
-    Y[[17, 18], 1] = 0
-    Y[8999, 2] = 1
-    for seed in range(5):
-        assert (Y[search_rows(Y, ["rbf"], seed)] >= 0).any(axis=0).all()
 
 
 def test_forests_of_the_search_have_fewer_trees():

@@ -23,6 +23,7 @@ from spanforest.tuning._contest import (
     entrant_name,
 )
 from spanforest.tuning._cross_validation import Grid, Members, ResultTable, Search
+from spanforest.tuning._examples import search_rows
 
 
 class FakeScores(NamedTuple):
@@ -427,12 +428,12 @@ def test_the_winner_alone_grows_a_forest_on_all_examples(monkeypatch):
 
 
 def test_many_examples_are_searched_in_part(monkeypatch):
-    monkeypatch.setattr(_candidates, "MOST_COMPARED", 30)
+    monkeypatch.setattr("spanforest.tuning._examples.MOST_COMPARED", 30)
     options = {"kernels": "rbf", "offsets": 0, "random_state": 1}
     fitted = automatic(**options).fit(X, Y, sample_weight=np.ones(60))
     assert "the search saw 30 of 60 examples" in fitted.chosen_
     assert fitted.X_fit_.shape == (60, 4)
-    rows = _candidates.search_rows(Y, ["rbf"], 1)
+    rows = search_rows(Y, ["rbf"], 1)
     few = automatic(**options).fit(X[rows], Y[rows])
     assert few.best_score_ == fitted.best_score_
     plain = RandomGraphEnsembleClassifier(2, max_iter=1000, random_state=1)

@@ -190,7 +190,7 @@ def test_thresholds_are_for_several_labels_with_two_values():
 
 
 def test_many_examples_are_not_calibrated_unless_thresholds_are_named(monkeypatch):
-    monkeypatch.setattr("spanforest.tuning._candidates.MOST_COMPARED", len(X) - 1)
+    monkeypatch.setattr("spanforest.tuning._candidates.MOST_CALIBRATED", len(X) - 1)
     for thresholds in ("auto", [0.4]):
         fitted = tuned(thresholds=thresholds, Cs=1.0).fit(X, Y)
         is_tried = "param_threshold" in fitted.cv_results_

@@ -489,7 +489,7 @@ def test_a_label_that_no_example_of_positive_weight_has_is_refused(classifier):
         ({1: "much"}, "class_weight of 1 must be a number"),
         ({1: 1e300}, "class_weight of 1 must be at most 1e.100; got 1e.300"),
         ({0: 0.0, 1: 0.0}, "class_weight must be positive for some value"),
-        ([{1: 2.0}], "a dict for each of the 4 labels; got 1"),
+        ([{1: 2.0}], "a dict for each label, here 4; got 1"),
         ([{}, {}, {3: 1.0}, {}], "weight for 3, which is not a value of label 2"),
         ([{}, {}, "balanced", {}], "for label 2 it holds 'balanced'"),
     ],

@@ -361,15 +361,18 @@ def _check_columns(X: Any) -> None:
     if sparse.issparse(X):
         return
     empty = np.flatnonzero(np.isnan(X).all(axis=0))
-    if len(empty):
-        shown = ", ".join(map(str, empty[:5])) + (", ..." if len(empty) > 5 else "")
-        which, rest = f"column {shown} of X is", "it"
-        if len(empty) > 1:
-            which, rest = f"{len(empty)} columns of X ({shown}) are", "them"
+    if not len(empty):
+        return
+    needed = "every feature needs a value in some training example; "
+    if len(empty) == 1:
         raise ValueError(
-            "every feature needs a value in some training example; "
-            f"{which} NaN everywhere. Leave {rest} out."
+            f"{needed}column {empty[0]} of X is NaN everywhere. Leave it out."
         )
+    shown = ", ".join(map(str, empty[:5])) + (", ..." if len(empty) > 5 else "")
+    raise ValueError(
+        f"{needed}{len(empty)} columns of X ({shown}) are NaN everywhere. Leave them "
+        "out."
+    )
 
 
 def _check_no_kernel_matrix(X: Any) -> None:

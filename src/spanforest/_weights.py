@@ -126,8 +126,8 @@ def _read_class_weight(
     n_labels = len(coding.classes)
     if len(class_weight) != n_labels:
         raise ValueError(
-            f"a list of class_weight must have a dict for each of the {n_labels} "
-            f"labels; got {len(class_weight)}. Use an empty dict for a label whose "
+            "a list of class_weight must have a dict for each label, here "
+            f"{n_labels}; got {len(class_weight)}. Use an empty dict for a label whose "
             "values all have weight 1."
         )
     for j, (own, values) in enumerate(zip(class_weight, coding.classes, strict=True)):

@@ -340,10 +340,12 @@ def _cross_entropy(
     margins, targets, weight = one
     scores = params[0] * margins
     scores[1:] += params[1:, None]
+    # log-softmax by hand: value and P share their exponentials, which take most time
     highest = scores.max(axis=0)
     P = np.exp(scores - highest)
     total = P.sum(axis=0)
     P /= total
+    # targets sum to one over the values, so that the logarithm counts once
     value = weight @ (highest + np.log(total) - np.sum(targets * scores, axis=0))
     excess = weight * (P - targets)
     gradient = np.append(np.sum(excess * margins), excess[1:].sum(axis=1))

@@ -1,21 +1,16 @@
-"""What the search chooses from by default, and how many examples it sees."""
+"""What the search chooses from by default."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
-from spanforest._parameters import LARGEST, check_number, seed_sequence
+from spanforest._parameters import LARGEST, check_number
 from spanforest._scaling import MOST_IN_TABLE
-from spanforest._weights import read_targets
-from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 
 GAMMAS = (0.5, 1.0, 2.0)
@@ -24,14 +19,11 @@ LARGER_CS = (30.0, 100.0)  # for a kernel that is best with the largest of CS
 # A wrong label costs about 1 in training, so an offset of 1 would turn on all labels
 # that training is sure of. Those above 0.6 are for F1: docs/guide/measures.rst.
 OFFSETS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, -0.15)
+MOST_CALIBRATED = 3000  # examples, if nobody asked for thresholds
 THRESHOLDS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 # Trees of a forest in the search; the final forest has all of its trees.
 SEARCH_TREES = 100
-# Examples in the search: few enough for several kernel matrices.
-MOST_COMPARED = 3000
-MOST_LINEAR = 20000  # without a matrix
 MOST_COLUMNS = 100  # of a table whose entries are mostly zero, such as a survey
-_ROWS_KEY = 0x726F7773  # no member of an ensemble has this key
 
 
 class Menu(NamedTuple):
@@ -138,9 +130,7 @@ def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
     """
     if isinstance(offsets, str) and offsets == "auto":
         return list(OFFSETS) if n_values.max() <= 2 else [0.0]
-    numbers = [offsets] if np.ndim(offsets) == 0 else list(offsets)
-    if not numbers:
-        raise ValueError(f"offsets must hold at least one value; got {offsets!r}.")
+    numbers = as_list("offsets", offsets)
     checked = {
         check_number(
             "each of offsets", number, minimum=-LARGEST, maximum=LARGEST, strict=False
@@ -175,10 +165,10 @@ def read_thresholds(
     """
     if isinstance(thresholds, str) and thresholds == "auto":
         is_open = len(n_values) > 1 and n_values.max() == 2
-        return list(THRESHOLDS) if is_open and n_samples <= MOST_COMPARED else []
+        return list(THRESHOLDS) if is_open and n_samples <= MOST_CALIBRATED else []
     if thresholds is None:
         return []
-    numbers = [thresholds] if np.ndim(thresholds) == 0 else list(thresholds)
+    numbers = as_list("thresholds", thresholds)
     checked = {
         check_number("each of thresholds", number, maximum=1.0) for number in numbers
     }
@@ -189,40 +179,6 @@ def read_thresholds(
             "Pass thresholds=None."
         )
     return sorted(checked, key=lambda one: (abs(one - 0.5), one))
-
-
-def search_rows(
-    Y: NDArray[np.integer], kernels: list[Any], random_state: int
-) -> NDArray[np.intp] | None:
-    """Return the examples that the search sees, at random; None if it sees all.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (n_samples, n_labels)
-        Codes of the labels, -1 where not observed. Every label is observed in some
-        example, and so it is among those that are returned.
-    kernels : list
-        The kernels to choose from.
-    random_state : int
-        Draws the examples.
-
-    Examples
-    --------
-    >>> search_rows(np.zeros((1000, 2)), ["rbf"], 0) is None
-    True
-    >>> len(search_rows(np.zeros((9000, 2)), ["linear", "forest"], 0))
-    3000
-    """
-    only_linear = all(isinstance(one, str) and one == "linear" for one in kernels)
-    most = MOST_LINEAR if only_linear else MOST_COMPARED
-    if len(Y) <= most:
-        return None
-    root = seed_sequence(random_state)
-    own = np.random.SeedSequence(root.entropy, spawn_key=(_ROWS_KEY,))
-    drawn = np.random.default_rng(own).choice(len(Y), most, replace=False)
-    is_missed = ~(Y[drawn] >= 0).any(axis=0)
-    first = (Y >= 0).argmax(axis=0)
-    return np.unique(np.concatenate([drawn, first[is_missed]]))
 
 
 def with_fewer_trees(kernel: Any) -> Any:
@@ -238,43 +194,3 @@ def with_fewer_trees(kernel: Any) -> Any:
     if not isinstance(kernel, ForestKernel) or kernel.n_estimators <= SEARCH_TREES:
         return kernel
     return ForestKernel(**{**kernel.get_params(), "n_estimators": SEARCH_TREES})
-
-
-class Examples(NamedTuple):
-    """Training examples, as the user gave them."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-
-    def select(self, rows: NDArray[np.intp]) -> Examples:
-        """Return the examples of these rows."""
-        weight = self.sample_weight
-        weight = None if weight is None else _safe_indexing(weight, rows)
-        return Examples(
-            _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
-        )
-
-    def for_search(
-        self,
-        kernels: list[Any],
-        cv: Any,
-        template: RandomGraphEnsembleClassifier,
-    ) -> tuple[Examples, str]:
-        """Return the examples that the search sees, and a note if these are not all.
-
-        Folds that were given, and kernel matrices, are about all examples.
-        """
-        n = _num_samples(self.X)
-        is_whole = not isinstance(cv, Integral) or "precomputed" in kernels
-        if is_whole or n <= MOST_COMPARED:
-            return self, ""
-        targets = read_targets(
-            n, self.y, self.sample_weight, template.class_weight, template.missing_label
-        )
-        rows = search_rows(targets.Y, kernels, template.random_state)
-        if rows is None:
-            return self, ""
-        note = f"the search saw {len(rows):,} of {n:,} examples"
-        rows = rows if targets.rows is None else targets.rows[rows]
-        return self.select(rows), note

@@ -39,7 +39,6 @@ from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
     GAMMAS,
-    Examples,
     Menu,
     as_list,
     kernels_for,
@@ -63,6 +62,7 @@ from spanforest.tuning._cross_validation import (
     cv_results,
     draw_folds,
 )
+from spanforest.tuning._examples import Examples
 from spanforest.tuning._scoring import Judge
 
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions

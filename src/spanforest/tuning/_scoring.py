@@ -112,6 +112,7 @@ class Judge(NamedTuple):
             self.score(everyone, np.maximum(self.Y, 0))
         except Exception as error:
             n_values = int(self.coding.n_values.max())
+            ours = ["mean", *(n for n, each in MEASURES.items() if self._has(each))]
             reason = str(error).rstrip(".")
             if isinstance(error, AttributeError) and "Foretold" in reason:
                 reason = "it needs probabilities or decision values"
@@ -120,7 +121,7 @@ class Judge(NamedTuple):
             raise ValueError(
                 "scoring must compare true and predicted label sets; "
                 f"{quoted(scoring)} cannot: {reason}. Pass one of "
-                f"{', '.join(map(repr, SCORINGS))}; or, for labels with two values, a "
+                f"{', '.join(map(repr, ours))}; or, for labels with two values, a "
                 "scorer such as 'f1_micro', 'f1_macro' or 'jaccard_samples'."
             ) from error
 

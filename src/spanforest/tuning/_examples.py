@@ -1,0 +1,94 @@
+"""The training examples, and those of them that the search sees."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from spanforest._parameters import seed_sequence
+from spanforest._weights import read_targets
+from spanforest.ensemble import RandomGraphEnsembleClassifier
+
+# Examples in the search: few enough for several kernel matrices.
+MOST_COMPARED = 3000
+MOST_LINEAR = 20000  # without a matrix
+_ROWS_KEY = 0x726F7773  # no member of an ensemble has this key
+
+
+class Examples(NamedTuple):
+    """Training examples, as the user gave them."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+    def select(self, rows: NDArray[np.intp]) -> Examples:
+        """Return the examples of these rows."""
+        weight = self.sample_weight
+        weight = None if weight is None else _safe_indexing(weight, rows)
+        return Examples(
+            _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
+        )
+
+    def for_search(
+        self,
+        kernels: list[Any],
+        cv: Any,
+        template: RandomGraphEnsembleClassifier,
+    ) -> tuple[Examples, str]:
+        """Return the examples that the search sees, and a note if these are not all.
+
+        Folds that were given, and kernel matrices, are about all examples.
+        """
+        n = _num_samples(self.X)
+        is_whole = not isinstance(cv, Integral) or "precomputed" in kernels
+        if is_whole or n <= MOST_COMPARED:
+            return self, ""
+        targets = read_targets(
+            n, self.y, self.sample_weight, template.class_weight, template.missing_label
+        )
+        rows = search_rows(targets.Y, kernels, template.random_state)
+        if rows is None:
+            return self, ""
+        note = f"the search saw {len(rows):,} of {n:,} examples"
+        rows = rows if targets.rows is None else targets.rows[rows]
+        return self.select(rows), note
+
+
+def search_rows(
+    Y: NDArray[np.integer], kernels: list[Any], random_state: int
+) -> NDArray[np.intp] | None:
+    """Return the examples that the search sees, at random; None if it sees all.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples, n_labels)
+        Codes of the labels, -1 where not observed. Every label is observed in some
+        example, and so it is among those that are returned.
+    kernels : list
+        The kernels to choose from.
+    random_state : int
+        Draws the examples.
+
+    Examples
+    --------
+    >>> search_rows(np.zeros((1000, 2)), ["rbf"], 0) is None
+    True
+    >>> len(search_rows(np.zeros((9000, 2)), ["linear", "forest"], 0))
+    3000
+    """
+    only_linear = all(isinstance(one, str) and one == "linear" for one in kernels)
+    most = MOST_LINEAR if only_linear else MOST_COMPARED
+    if len(Y) <= most:
+        return None
+    root = seed_sequence(random_state)
+    own = np.random.SeedSequence(root.entropy, spawn_key=(_ROWS_KEY,))
+    drawn = np.random.default_rng(own).choice(len(Y), most, replace=False)
+    is_missed = ~(Y[drawn] >= 0).any(axis=0)
+    first = (Y >= 0).argmax(axis=0)
+    return np.unique(np.concatenate([drawn, first[is_missed]]))
