@@ -359,6 +359,13 @@ def test_averages_that_a_time_limit_left_out_are_named(monkeypatch):
     assert "the time limit left out averages of kernels" in fitted.chosen_
 
 
+@pytest.mark.needs_compiled
+def test_with_a_single_fold_too_only_the_best_kernel_of_each_kind_is_averaged():
+    folds = [(np.arange(40), np.arange(40, 60))]
+    fitted = automatic(n_estimators=12, cv=folds).fit(X, Y)
+    assert "with 10 kernels and 4 averages of them" in fitted.chosen_
+
+
 def test_scores_that_take_too_much_memory_are_not_averaged(monkeypatch):
     monkeypatch.setattr(_contest, "MOST_HELD", 1)
     fitted = automatic(n_estimators=3).fit(X, Y)

@@ -160,7 +160,11 @@ def compete(
         n_folds += len(places)
         scored = contest.hold_round(going, places, n_folds, is_last=is_last)
         untried += [one.name for one in going if one not in scored]
-        going = scored if is_last else _survivors(scored, n_folds)
+        # averages want one kernel of each kind, also after the only fold
+        if not is_last or (number == 0 and rules.averages):
+            going = _survivors(scored, n_folds)
+        else:
+            going = scored
         for one in scored:
             if one not in going:
                 one.forget()
