@@ -216,14 +216,16 @@ def test_a_round_that_cannot_be_finished_is_not_begun(clock):
     assert outcome.n_folds == 1
 
 
-@pytest.mark.parametrize(("limit", "chosen"), [(30, 2), (14.5, 1)])
+@pytest.mark.parametrize(("limit", "chosen"), [(30, 2), (18.5, 2), (14.5, 1)])
 def test_a_kernel_that_takes_too_long_to_train_is_not_chosen(clock, limit, chosen):
     search = FakeSearch([[1], [2], [3]], clock, seconds=0.1)
     search.folds = search.folds[:1]
     search.fit_seconds = [3.0, 4.0, 10.0]  # times 1.5 ** 2 on all examples
     outcome, entrants = held(search, limit=limit, n_folds=1)
     assert outcome.leader is entrants[chosen]
-    assert outcome.untried == [one.name for one in entrants[chosen + 1 :]]
+    assert outcome.untried == []
+    too_slow = ["better, but too slow to train in the time limit: a 2"]
+    assert outcome.notes == ([] if chosen == 2 else too_slow)
 
 
 def test_one_kernel_is_tried_whatever_the_limit(clock):

@@ -31,6 +31,7 @@ class Menu(NamedTuple):
 
     kernels: list[Any]
     note: str = ""  # for users: why some kernels are not on it
+    has_gaps: bool = False  # whether values are missing
 
 
 def kernels_for(X: Any) -> Menu:
@@ -55,7 +56,7 @@ def kernels_for(X: Any) -> Menu:
         return Menu(["linear", *_forests((5, 1), ["sqrt"])])
     forests = _forests((5, 2, 1), ["sqrt", _many_of(X.shape[1])])
     if has_gaps:
-        return Menu(forests, "X has NaN, so only forests were tried")
+        return Menu(forests, "X has NaN, so only forests were tried", has_gaps)
     if X.shape[0] > MOST_IN_TABLE:
         note = f"no Gaussian kernel was tried on more than {MOST_IN_TABLE:,} examples"
         return Menu(["linear", *forests], note)

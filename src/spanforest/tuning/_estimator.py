@@ -346,7 +346,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template = RandomGraphEnsembleClassifier(**self._shared_params())
         template.set_params(training=trainings[0])
         everything = Examples(X, y, sample_weight)
-        menu = self._read_menu(template, X)
+        menu = self._read_menu(template, everything)
         seen, note = everything.for_search(menu.kernels, self.cv, template)
         kernels, targets = self._read_kernels(template, menu.kernels, *seen)
         members = [self._members(template, kernels, each) for each in trainings]
@@ -448,12 +448,19 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             shared["random_state"] = int(state[0])
         return shared
 
-    def _read_menu(self, template: RandomGraphEnsembleClassifier, X: Any) -> Menu:
+    def _read_menu(
+        self, template: RandomGraphEnsembleClassifier, examples: Examples
+    ) -> Menu:
         """Return the kernels that were named, or those that suit the examples."""
         if not is_auto(self.kernels):
             return Menu(as_list("kernels", self.kernels))
         reader = clone(template).set_params(kernel="forest", kernel_params=None)
-        return kernels_for(reader._read_examples(X, reset=True))
+        X = reader._read_examples(examples.X, reset=True)
+        menu = kernels_for(X)
+        if menu.has_gaps:  # other kernels refuse NaN, also in rows that do not count
+            return menu
+        rows = reader._read_targets(X, examples.y, examples.sample_weight).rows
+        return menu if rows is None else kernels_for(X[rows])
 
     def _read_kernels(
         self,
@@ -560,7 +567,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
                     "that candidates cannot be compared. Pass a smaller cv, or leave "
                     "out examples without any label."
                 )
-        n_samples, settings = _num_samples(everything.X), template._settings()
+        n_samples, settings = len(targets.Y), template._settings()
+        if seen is not everything:
+            n_samples = _num_samples(everything.X)
         settings = settings._replace(
             tol=max(settings.tol, SEARCH_TOL),
             max_iter=min(settings.max_iter, SEARCH_PASSES),
