@@ -10,6 +10,7 @@ from scipy import sparse
 from searches import UNIT, tuned
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import hamming_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 from small_data import GRADES, X, X_new
@@ -17,6 +18,7 @@ from small_data import NOISY_Y as Y
 
 from spanforest import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
+from spanforest.kernels import ForestKernel
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 from spanforest.tuning._cross_validation import Search
@@ -239,6 +241,15 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"scoring": "roc_auc"}, "must compare true and predicted .* 'roc_auc' cannot"),
         ({"scoring": "neg_log_loss"}, "'neg_log_loss' cannot: it needs prob"),
         ({"scoring": lambda t, p: np.nan}, "the result of scoring must be a number"),
+        (
+            {"scoring": lambda truth: 1.0},
+            "true and predicted labels.* needs 1 argument",
+        ),
+        ({"scoring": hamming_loss}, r"make_scorer\(hamming_loss, greater_is_better"),
+        ({"cv": []}, "cv must hold at least one fold"),
+        ({"cv": [([0, 1], [2, 99])]}, "must hold rows of X, which has 60"),
+        ({"kernels": ["auto", "rbf"]}, '"auto" chooses all kernels'),
+        ({"kernels": [ForestKernel]}, r"class ForestKernel. Pass .*ForestKernel\("),
         ({"n_estimators_search": 0}, "n_estimators_search must be a whole number"),
         ({"n_estimators": 0}, "n_estimators must be a whole number"),
         ({"aggregation": "mean"}, "aggregation must be one of"),

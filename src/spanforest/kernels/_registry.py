@@ -101,6 +101,11 @@ class KernelSpec:
     kernel_params: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.name, type):
+            name = self.name.__name__
+            raise ValueError(
+                f"kernel is the class {name}. Pass an object: {name}(...)."
+            )
         if callable(self.name):
             # a copy: the caller's dict may change between fit and predict
             object.__setattr__(self, "kernel_params", dict(self.kernel_params or {}))

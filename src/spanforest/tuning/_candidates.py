@@ -102,6 +102,25 @@ def as_list(name: str, values: Any) -> list[Any]:
     return choices
 
 
+def check_alone(kernels: Sequence[Any]) -> None:
+    """Refuse several kernels if one of them can only stand alone.
+
+    Examples
+    --------
+    >>> check_alone(["linear", "rbf"])
+    """
+    if len(kernels) > 1 and "precomputed" in kernels:
+        raise ValueError(
+            '"precomputed" cannot be one of several kernels: X is either a kernel '
+            f'matrix or features. Pass kernels="precomputed"; got {kernels!r}.'
+        )
+    if "auto" in kernels:
+        raise ValueError(
+            '"auto" chooses all kernels, so it cannot be one of several. Pass '
+            f'kernels="auto", or name them; got {kernels!r}.'
+        )
+
+
 def read_costs(Cs: Any) -> tuple[list[float], int]:
     """Return the values of C to choose from, and how many every kernel is tried with.
 

@@ -26,6 +26,7 @@ from spanforest._parallel import Workers
 from spanforest._several_inputs import of_member
 from spanforest._training import Draw, Settings, TrainingSet, scores_of, train_path
 from spanforest._weights import WeightedLabels
+from spanforest._wording import quoted
 from spanforest.aggregation import combine, margins_for
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.model_selection import LabelCardinalityKFold
@@ -469,7 +470,17 @@ def draw_folds(
             place = np.full(n_all, -1)
             place[slice(None) if targets.rows is None else targets.rows] = np.arange(n)
             sides = splitter.split()
-        folds = [(place[train], place[test]) for train, test in sides]
+        try:
+            folds = [(place[train], place[test]) for train, test in sides]
+        except IndexError as error:
+            raise ValueError(
+                f"the folds in cv must hold rows of X, which has {len(place)}: {error}."
+            ) from error
+        if not folds:
+            raise ValueError(
+                "cv must hold at least one fold, a pair of training rows and test "
+                f"rows; got {quoted(cv)}."
+            )
         return [(train[train >= 0], test[test >= 0]) for train, test in folds]
     if not 2 <= int(cv) <= len(Y):
         raise ValueError(

@@ -41,6 +41,7 @@ from spanforest.tuning._candidates import (
     GAMMAS,
     Menu,
     as_list,
+    check_alone,
     kernels_for,
     read_costs,
     read_offsets,
@@ -474,11 +475,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
         The scales of kernels are derived from X.
         """
-        if len(kernels) > 1 and "precomputed" in kernels:
-            raise ValueError(
-                '"precomputed" cannot be one of several kernels: X is either a kernel '
-                f'matrix or features. Pass kernels="precomputed"; got {self.kernels!r}.'
-            )
+        check_alone(kernels)
         n_estimators = check_count("n_estimators", self.n_estimators)
         for kernel in kernels:
             check_member_kernels(kernel, n_estimators)

@@ -189,7 +189,18 @@ def _measure_of(scoring: Any) -> Any:
             "scorer of scikit-learn such as 'f1_macro', a scorer, or a function of "
             f"true and predicted labels; got {quoted(scoring)}."
         )
-    return Scorer(scoring) if _n_required(scoring) == 3 else scoring
+    n_required, name = _n_required(scoring), getattr(scoring, "__name__", "")
+    if n_required == 1 or n_required > 3:
+        raise ValueError(
+            "scoring must be a function of true and predicted labels, or a scorer; "
+            f"{quoted(scoring)} needs {n_required} arguments."
+        )
+    if name.endswith(("_loss", "_error")):
+        raise ValueError(
+            f"scoring must be higher for better predictions, and {name} is lower. Pass "
+            f"sklearn.metrics.make_scorer({name}, greater_is_better=False)."
+        )
+    return Scorer(scoring) if n_required == 3 else scoring
 
 
 def _n_required(function: Callable[..., Any]) -> int:
