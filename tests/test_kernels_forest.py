@@ -1,6 +1,7 @@
 """The forest kernel alone: its trees, its targets, its parameters."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,11 +10,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.tree import ExtraTreeRegressor
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from spanforest import MMCRFClassifier
 from spanforest.kernels import ForestKernel, KernelSpec
 from spanforest.kernels._forest import label_targets
+
+KINDS = ("extra", "random", "boosted")
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 4)).astype(np.float32)
@@ -47,7 +50,7 @@ def test_examples_share_leaves_as_in_the_trees_of_scikit_learn(examples, form):
         assert_array_equal(same_leaf(leaves[:, [p]]), same_leaf(expected))
 
 
-@pytest.mark.parametrize("kind", ["extra", "random"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_sparse_and_dense_examples_fall_into_the_same_leaves(kind):
     grown = ForestKernel(5, kind=kind).grow(COUNTS, Y, seed=0)
     assert_array_equal(grown.leaves(COUNTS), grown.leaves(sparse.csr_array(COUNTS)))
@@ -70,13 +73,13 @@ def test_leaves_are_numbered_through_all_trees_and_none_is_empty():
     assert np.bincount(leaves.ravel()).min() >= 4
 
 
-@pytest.mark.parametrize("kind", ["extra", "random"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_larger_forest_begins_with_the_trees_of_a_smaller_one(kind):
     few, many = (ForestKernel(n, kind=kind).grow(X, Y, seed=1) for n in (3, 8))
     assert_array_equal(few.leaves(X), many.leaves(X)[:, :3])
 
 
-@pytest.mark.parametrize("kind", ["extra", "random"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_threads_change_no_tree_but_seeds_do(kind):
     kernel = ForestKernel(6, kind=kind)
     one = kernel.grow(X, Y, seed=1).leaves(X)
@@ -86,12 +89,50 @@ def test_threads_change_no_tree_but_seeds_do(kind):
     )
 
 
-def test_the_two_kinds_grow_different_trees():
-    one, other = (ForestKernel(5, kind=kind).grow(X, Y, 0) for kind in KINDS)
-    assert not np.array_equal(same_leaf(one.leaves(X)), same_leaf(other.leaves(X)))
+@pytest.mark.parametrize(("kind", "other"), [*combinations(KINDS, 2)])
+def test_the_kinds_grow_different_trees(kind, other):
+    one, two = (ForestKernel(5, kind=each).grow(X, Y, 0) for each in (kind, other))
+    assert not np.array_equal(same_leaf(one.leaves(X)), same_leaf(two.leaves(X)))
 
 
-KINDS = ("extra", "random")
+@pytest.mark.parametrize(
+    ("examples", "form"),
+    [(X, np.asarray), (GAPS, np.asarray), (COUNTS, sparse.csr_array)],
+    ids=["dense", "with NaN", "sparse"],
+)
+@pytest.mark.parametrize("weight", [None, np.linspace(1, 3, 50)])
+def test_boosted_trees_explain_what_those_before_left_unexplained(
+    examples, form, weight
+):
+    given = form(examples)
+    kernel = ForestKernel(9, min_samples_leaf=2, max_features=None, kind="boosted")
+    leaves = kernel.grow(given, Y, seed=3, sample_weight=weight).leaves(given)
+    unexplained = Y - np.average(Y, axis=0, weights=weight)
+    sizes = []
+    for p, seed in enumerate(np.random.SeedSequence(3).generate_state(9)):
+        drawn = np.sort(np.random.default_rng(int(seed)).permutation(50)[:35])
+        tree = DecisionTreeRegressor(
+            max_leaf_nodes=8, min_samples_leaf=2, random_state=int(seed)
+        ).fit(
+            given[drawn],
+            unexplained[drawn],
+            None if weight is None else weight[drawn],
+        )
+        expected = tree.apply(given)[:, None]
+        assert_array_equal(same_leaf(leaves[:, [p]]), same_leaf(expected))
+        unexplained = unexplained - 0.2 * tree.predict(given)
+        sizes.append((unexplained**2).sum())
+    assert sizes[-1] < 0.6 * sizes[0]
+
+
+def test_the_largest_number_of_leaves_holds_for_all_kinds():
+    for kind in KINDS:
+        kernel = ForestKernel(4, min_samples_leaf=1, kind=kind, max_leaf_nodes=3)
+        leaves = kernel.grow(X, Y, seed=0).leaves(X)
+        assert all(len(np.unique(column)) <= 3 for column in leaves.T)
+    kernel = ForestKernel(4, min_samples_leaf=1, kind="boosted", max_leaf_nodes=20)
+    leaves = kernel.grow(X, Y, seed=0).leaves(X)
+    assert max(len(np.unique(column)) for column in leaves.T) > 8
 
 
 def test_a_missing_value_that_training_did_not_have_goes_to_the_larger_child():
@@ -173,7 +214,8 @@ def test_labels_that_teach_nothing_give_one_constant_target():
         ({"max_features": 0}, "max_features"),
         ({"max_features": 1.5}, "max_features"),
         ({"max_features": True}, "max_features"),
-        ({"kind": "extra_trees"}, "kind .* 'extra', 'random'; got 'extra_trees'"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes .* at least 2, or None; got 1"),
+        ({"kind": "extra_trees"}, "kind .* 'random', 'boosted'; got 'extra_trees'"),
         ({"categories": "colour"}, r"a list of columns, such as \['colour'\]"),
     ],
 )

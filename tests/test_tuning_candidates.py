@@ -19,25 +19,26 @@ OF_TABLE = [
     for share in ("sqrt", 4)
     for size in (5, 2, 1)
 ]
+BOOSTED = ForestKernel(100, min_samples_leaf=5, max_features=4, kind="boosted")
 OF_WORDS = [ForestKernel(min_samples_leaf=5), ForestKernel(min_samples_leaf=1)]
 
 
 @pytest.mark.parametrize(
     ("X", "expected"),
     [
-        (TABLE, ["linear", "rbf", *OF_TABLE]),
-        (sparse.csr_matrix(TABLE), ["linear", "rbf", *OF_TABLE]),
-        (TABLE * (TABLE > 1), ["linear", "rbf", *OF_TABLE]),
+        (TABLE, ["linear", "rbf", *OF_TABLE, BOOSTED]),
+        (sparse.csr_matrix(TABLE), ["linear", "rbf", *OF_TABLE, BOOSTED]),
+        (TABLE * (TABLE > 1), ["linear", "rbf", *OF_TABLE, BOOSTED]),
         (WORDS, ["linear", *OF_WORDS]),
         (WORDS.toarray(), ["linear", *OF_WORDS]),
-        (np.where(TABLE > 2, np.nan, TABLE), OF_TABLE),
+        (np.where(TABLE > 2, np.nan, TABLE), [*OF_TABLE, BOOSTED]),
     ],
     ids=["table", "sparse table", "table of zeros", "words", "dense words", "gaps"],
 )
 def test_kernels_suit_the_examples(X, expected):
     menu = kernels_for(X)
     assert menu.kernels == expected
-    assert ("NaN" in menu.note) == (expected == OF_TABLE)
+    assert ("NaN" in menu.note) == menu.has_gaps == ("linear" not in expected)
 
 
 @pytest.mark.parametrize("n_features", [2, 5, 30])
@@ -46,7 +47,7 @@ def test_forests_of_a_table_differ_in_the_features_of_a_split(n_features):
     forests = [kernel for kernel in kernels if isinstance(kernel, ForestKernel)]
     few = [one for one in forests if one.max_features == "sqrt"]
     many = [one.max_features for one in forests if one not in few]
-    assert len(few) == len(many) == 3
+    assert (len(few), len(many)) == (3, 4)  # boosted trees are among the latter
     assert int(n_features**0.5) < min(many)
     assert max(many) <= n_features
 
@@ -55,7 +56,7 @@ def test_no_matrix_of_many_examples_is_made(monkeypatch):
     monkeypatch.setattr(_candidates, "MOST_IN_TABLE", 29)
     menu = kernels_for(TABLE)
     assert menu.kernels == ["linear", *OF_TABLE]
-    assert "no Gaussian kernel" in menu.note
+    assert "no Gaussian kernel and no boosted forest" in menu.note
 
 
 def test_the_offset_nearest_to_zero_comes_first():
@@ -75,6 +76,17 @@ def test_labels_with_more_values_have_no_offsets():
 def test_bad_offsets_are_refused(offsets):
     with pytest.raises(ValueError, match="offsets must"):
         read_offsets(offsets, np.array([2]))
+
+
+def test_offsets_may_have_a_number_for_every_label():
+    few, many = [0.0, 0.5], [1.0, 1.0]
+    assert read_offsets([many, few, 0.3, np.array(few)], np.array([2, 2])) == [
+        0.3,
+        few,
+        many,
+    ]
+    with pytest.raises(ValueError, match="one number for each of the 3 labels; got 2"):
+        read_offsets([few], np.array([2, 2, 2]))
 
 
 def test_forests_of_the_search_have_fewer_trees():

@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold
 from small_data import GRADES, X, X_new
 from small_data import NOISY_Y as Y
 
-from spanforest import RandomGraphEnsembleClassifier
+from spanforest import RandomGraphEnsembleClassifier, load, save
 from spanforest.graphs import LabelGraph
 from spanforest.kernels import ForestKernel
 from spanforest.model_selection import LabelCardinalityKFold
@@ -228,8 +228,11 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"losses": ["edge", "hinge"]}, "loss must be one of .* got 'hinge'"),
         ({"losses": ()}, "losses must hold at least one value"),
         ({"offsets": ()}, "offsets must hold at least one value"),
-        ({"offsets": ["0"]}, "each of offsets must be a number"),
-        ({"offsets": [1e308]}, "each of offsets must be at most 1e.100; got 1e.308"),
+        ({"offsets": ["0"]}, "each of offsets must be a finite number"),
+        (
+            {"offsets": [1e308]},
+            "each of offsets must be between .* and 1e.100; got 1e.308",
+        ),
         ({"thresholds": [1.5]}, "each of thresholds must be at most 1; got 1.5"),
         ({"thresholds": "0.5"}, "each of thresholds must be a number"),
         ({"cv": 1}, "cv=1 folds cannot be made of n_samples=60"),
@@ -382,3 +385,22 @@ def test_examples_of_weight_zero_have_no_say_in_the_kernels_unless_they_have_gap
         kernels.append(menu.kernels)
     assert ("rbf" in kernels[0]) == (odd == 0.0)
     assert (kernels[0] == kernels[1]) == (odd == 0.0)
+
+
+def test_offsets_of_single_labels_are_chosen_and_saved(tmp_path):
+    rarest = int(Y.mean(axis=0).argmin())
+    of_labels = np.where(np.arange(Y.shape[1]) == rarest, 50.0, 0.0).tolist()
+
+    def recall_of_the_rarest(truth, predicted):
+        return predicted[:, rarest].mean()
+
+    options = {"scoring": recall_of_the_rarest, "Cs": 1.0}
+    fitted = tuned(offsets=[0.0, of_labels], **options).fit(X, Y)
+    assert fitted.offset_ == of_labels
+    assert "offsets of labels: score 1.000" in fitted.chosen_
+    assert fitted.predict(X_new)[:, rarest].all()
+    fitted = tuned(offsets=[0.0, of_labels], Cs=1.0).fit(X, Y)
+    save(fitted, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert_array_equal(loaded.predict(X_new), fitted.predict(X_new))
+    assert loaded.cv_results_["param_offset"].tolist() == [0.0, of_labels]

@@ -19,8 +19,10 @@ from spanforest.factors import FactorGraph
 __all__ = ["check_offset", "offset_cells", "read_offset"]
 
 
-def read_offset(offset: Any) -> NDArray[np.float64]:
+def read_offset(offset: Any, name: str = "offset") -> NDArray[np.float64]:
     """Return an offset as an array: one number, or one per label.
+
+    `name` is what messages call it.
 
     Examples
     --------
@@ -33,12 +35,12 @@ def read_offset(offset: Any) -> NDArray[np.float64]:
         numbers = np.array(np.nan)
     if numbers.ndim > 1 or isinstance(offset, str) or not np.isfinite(numbers).all():
         raise ValueError(
-            "offset must be a finite number, or a list with one for each label; got "
+            f"{name} must be a finite number, or a list with one for each label; got "
             f"{quoted(offset)}."
         )
     if np.abs(numbers).max(initial=0.0) > LARGEST:
         raise ValueError(
-            f"offset must be between {-LARGEST:g} and {LARGEST:g}; got "
+            f"{name} must be between {-LARGEST:g} and {LARGEST:g}; got "
             f"{quoted(offset)}."
         )
     return numbers

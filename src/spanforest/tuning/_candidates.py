@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spanforest._offsets import check_offset, read_offset
 from spanforest._parameters import LARGEST, check_number
 from spanforest._scaling import MOST_IN_TABLE
 from spanforest.kernels import ForestKernel
@@ -54,11 +55,19 @@ def kernels_for(X: Any) -> Menu:
     is_mostly_zero = 2 * np.count_nonzero(values) < np.prod(X.shape)
     if is_mostly_zero and not has_gaps and X.shape[1] > MOST_COLUMNS:  # words, bits
         return Menu(["linear", *_forests((5, 1), ["sqrt"])])
-    forests = _forests((5, 2, 1), ["sqrt", _many_of(X.shape[1])])
+    many = _many_of(X.shape[1])
+    forests = _forests((5, 2, 1), ["sqrt", many])
+    if X.shape[0] <= MOST_IN_TABLE:
+        forests.append(
+            ForestKernel(100, min_samples_leaf=5, max_features=many, kind="boosted")
+        )
     if has_gaps:
         return Menu(forests, "X has NaN, so only forests were tried", has_gaps)
     if X.shape[0] > MOST_IN_TABLE:
-        note = f"no Gaussian kernel was tried on more than {MOST_IN_TABLE:,} examples"
+        note = (
+            "no Gaussian kernel and no boosted forest were tried on more than "
+            f"{MOST_IN_TABLE:,} examples"
+        )
         return Menu(["linear", *forests], note)
     return Menu(["linear", "rbf", *forests])
 
@@ -138,32 +147,29 @@ def read_costs(Cs: Any) -> tuple[list[float], int]:
     return sorted(checked), len(checked)
 
 
-def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[float]:
+def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[Any]:
     """Return the offsets to choose from, the one nearest to zero first.
+
+    Each is a number, or a list of numbers, one per label.
 
     Examples
     --------
     >>> read_offsets([-0.5, 0, 1], np.array([2, 2]))
     [0.0, -0.5, 1.0]
+    >>> read_offsets([[0.5, 0], 0.3, [0.5, 0]], np.array([2, 2]))
+    [0.3, [0.5, 0.0]]
     >>> read_offsets("auto", np.array([2, 3]))
     [0.0]
     """
     if isinstance(offsets, str) and offsets == "auto":
         return list(OFFSETS) if n_values.max() <= 2 else [0.0]
-    numbers = as_list("offsets", offsets)
-    checked = {
-        check_number(
-            "each of offsets", number, minimum=-LARGEST, maximum=LARGEST, strict=False
-        )
-        for number in numbers
-    }
-    if n_values.max() > 2 and any(checked):
-        j = int(n_values.argmax())
-        raise ValueError(
-            f"offsets are for labels with two values; label {j} has {n_values[j]}. "
-            "Pass offsets=0."
-        )
-    return sorted(checked, key=lambda offset: (abs(offset), offset))
+    checked: list[Any] = []
+    for given in as_list("offsets", offsets):
+        offset = read_offset(given, "each of offsets")
+        check_offset(offset, n_values)
+        if offset.tolist() not in checked:
+            checked.append(offset.tolist())
+    return sorted(checked, key=lambda one: (np.abs(one).max(), np.sum(one)))
 
 
 def read_thresholds(

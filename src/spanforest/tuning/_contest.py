@@ -37,6 +37,7 @@ from spanforest.tuning._cross_validation import (
 )
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
+MOST_AVERAGED = 3  # kernels, the best ones
 OVERRUN = 1.25  # times the limit: a little late is better than a far worse kernel
 CALIBRATED = 4.0  # calibrated, an ensemble takes this many times as long
 MOST_HELD = 2**30  # bytes of held-out scores, kept for averages and thresholds
@@ -80,7 +81,9 @@ class Entrant:
     def kind(self) -> Any:
         """What kernels of different scales or leaves have in common."""
         kernel = self.kernel_params["kernel"]
-        kind = ForestKernel if isinstance(kernel, ForestKernel) else kernel
+        kind = kernel
+        if isinstance(kernel, ForestKernel):
+            kind = "boosted" if kernel.kind == "boosted" else "forest"
         return kind, self.members.training
 
     @property
@@ -264,7 +267,9 @@ class Contest:
         search, averages = self.search, list[Entrant]()
         if not (self.averages and self.has_room):
             return averages, True
-        entrants = [one for one in entrants if not one.members.is_joint]
+        separate = [one for one in entrants if not one.members.is_joint]
+        best = _best(separate, n_folds)[:MOST_AVERAGED]
+        entrants = [one for one in separate if one in best]
         most = min((one.members.n_final for one in entrants), default=0)
         sizes = range(2, min(len(entrants), most) + 1)
         for group in chain.from_iterable(combinations(entrants, n) for n in sizes):
@@ -458,9 +463,12 @@ def decision_in_words(params: dict[str, Any]) -> str:
     --------
     >>> decision_in_words({"offset": 0.3}), decision_in_words({"threshold": 0.25})
     ('offset 0.3', 'threshold 0.25')
+    >>> decision_in_words({"offset": [0.3, 0.0]})
+    'offsets of labels'
     """
     name = "threshold" if "threshold" in params else "offset"
-    return f"{name} {params[name]:g}"
+    number = params[name]
+    return "offsets of labels" if np.ndim(number) else f"{name} {number:g}"
 
 
 def choice_in_words(

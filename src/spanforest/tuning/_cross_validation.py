@@ -42,7 +42,7 @@ class Grid(NamedTuple):
     losses: list[str]
     Cs: list[float]  # ascending
     n_first: int  # so many values of C are tried with every kernel
-    offsets: list[float]  # the first one is tried with every loss and C
+    offsets: list[Any]  # each a number, or one per label; the first is always tried
     thresholds: list[float]  # tried in place of offsets with the best candidate
 
     @property
@@ -363,14 +363,14 @@ def predict_timed(
     aggregation: str,
     factors: tuple[list[FactorGraph], FactorGraph],
     scores: list[NDArray[np.float64]],
-    offset: float,
+    offset: Any,
 ) -> tuple[NDArray[np.intp], float]:
     """Return the codes that an ensemble predicts, and the seconds it took.
 
     `factors` are those of the members and of their union.
     """
     start, (members, union) = clock(), factors
-    if offset:
+    if np.any(offset):
         pairs = zip(members, scores, strict=True)
         scores = [own + offset_cells(member, offset) for member, own in pairs]
     codes = combine(aggregation, members, scores, union)
@@ -419,7 +419,8 @@ def cv_results(
         results[f"mean_{key}_time"] = seconds[:, :n_folds].mean(axis=1)
         results[f"std_{key}_time"] = seconds[:, :n_folds].std(axis=1)
     kinds = {"kernel": object, "gamma": float, "C": float, "loss": object}
-    kinds["offset"] = float
+    has_lists = any(isinstance(offset, list) for offset in grid.offsets)
+    kinds["offset"] = object if has_lists else float
     if grid.thresholds:
         kinds["threshold"] = float
     if any("training" in one for one in kernels):

@@ -133,11 +133,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     losses : str or sequence of str
         Losses to choose from. ``"edge"`` counts edges whose label pair is wrong,
         ``"hamming"`` counts wrong labels.
-    offsets : float or sequence of float
+    offsets : float or sequence of float or of lists
         Offsets to choose from, numbers that are added to the score of every label that
-        is on. The three best combinations of C and loss of every kernel are tried with
-        all of them. ``"auto"``: -0.15 to 0.9 in steps of 0.15, or 0 alone if a label
-        has more than two values.
+        is on; a list in the sequence has one per label. The three best combinations of
+        C and loss of every kernel are tried with all of them. ``"auto"``: -0.15 to 0.9
+        in steps of 0.15, or 0 alone if a label has more than two values.
     thresholds : float or sequence of float
         Thresholds on probabilities to choose from. The best candidate of all is also
         tried with each of them in place of an offset: a label is then on if its
