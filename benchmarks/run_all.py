@@ -58,6 +58,7 @@ results:
 | `probabilities.py` | [probabilities](../docs/guide/probabilities.rst) |
 | `joint_training.py` | [one model on all graphs](../docs/guide/graphs.rst) |
 | `default_choice.py` | [what it chooses from](../docs/guide/what_it_tries.rst) |
+| `unseen_tables.py` | [fifty tables of another kind](../docs/experiment.rst) |
 | `published_splits.py` | [28 published methods](../docs/experiment.rst) |
 | `offsets.py` | [the measure](../docs/guide/measures.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
