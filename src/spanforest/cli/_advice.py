@@ -33,7 +33,7 @@ _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""  # as `repr` writes it
 
 PHRASES = (
     Phrase("pass it as data_home or set", "use --data-home DIR, or set"),
-    Phrase(r" Read other data with load_arff or load_npz\.", ""),
+    Phrase("in the folder data_home;", "in the folder of --data-home;"),
     Phrase(
         "or read it with load_arff or load_npz",
         "or pass the file itself as DATA, not its name",
