@@ -1,10 +1,10 @@
 """Which kernels are tried on which folds, and which of them are averaged.
 
 Kernels that were named are tried on all folds. Otherwise the best kernel of each kind
-goes on after the first fold, and in the end averages of these kernels are tried too.
-Where members may be trained separately or jointly, each kernel takes part in both ways.
+goes on after the first fold, and in the end averages of the best three are tried too.
 Their members have the same graphs, so averages need no training. With the best of all,
-thresholds on probabilities are tried.
+thresholds on probabilities are tried. Where members may be trained separately or
+jointly, each kernel takes part in both ways.
 
 A kernel that goes on after the first round, and is best with the largest C then, is
 tried with larger values.
