@@ -366,6 +366,10 @@ def test_with_a_single_fold_too_only_the_best_kernel_of_each_kind_is_averaged():
     folds = [(np.arange(40), np.arange(40, 60))]
     fitted = automatic(n_estimators=12, cv=folds).fit(X, Y)
     assert "with 11 kernels and 4 averages of them" in fitted.chosen_
+    kernels = fitted.cv_results_["param_kernel"]
+    for average in (kernel for kernel in kernels if isinstance(kernel, list)):
+        kinds = [getattr(kernel, "kind", kernel) for kernel in average]
+        assert len(set(kinds)) == len(kinds)
 
 
 def test_scores_that_take_too_much_memory_are_not_averaged(monkeypatch):
