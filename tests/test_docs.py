@@ -183,7 +183,6 @@ def test_the_commands_of_the_guide_print_what_it_says(tmp_path, monkeypatch, cap
     from spanforest.cli import main
 
     monkeypatch.chdir(tmp_path)
-    checker = doctest.OutputChecker()
     # the later pages take the model of the first
     lines = [line for page in COMMAND_LINE for line in console_lines(read(page))]
     shown = {"datasets", "train", "evaluate", "predict", "inspect", "reproduce"}
@@ -195,15 +194,42 @@ def test_the_commands_of_the_guide_print_what_it_says(tmp_path, monkeypatch, cap
             assert output == ""
             assert Path(arguments[-1]).stat().st_size > 0
             continue
-        wanted, printed = map(without_empty_lines, (expected, output))
-        assert checker.check_output(wanted, printed, FLAGS), output
-        wrong = re.sub("[a-z]", "z", wanted)  # do three dots hide everything?
-        assert not checker.check_output(wrong, printed, FLAGS), arguments
+        assert agree(expected, output), output
+        wrong = re.sub("[a-z]", "z", expected)  # do three dots hide everything?
+        assert not agree(wrong, output), arguments
 
 
-def without_empty_lines(text):
-    """Remove empty lines: the three dots of an expected output do not match them."""
-    return "".join(f"{line}\n" for line in text.splitlines() if line.strip())
+def agree(wanted, printed):
+    """Return whether an output is the one of the page, where dots stand for anything.
+
+    Sums end in other bits on other machines, so that training stops a little earlier or
+    later: measures may differ by a third of a percent, and counts by half a percent.
+    """
+    number = r"\d+(?:\.\d+)?"
+
+    def pattern_of(part):
+        if re.fullmatch(number, part):
+            return f"({number})"
+        return {"...": ".*?"}.get(part, r"\s+" if part.isspace() else re.escape(part))
+
+    def is_near(one, other):
+        slack = 0.33 if "." in one else 0.005 * float(one)
+        return abs(float(one) - float(other)) <= slack
+
+    parts = re.split(rf"(\.\.\.|{number}|\s+)", wanted.strip())
+    pattern = "".join(map(pattern_of, parts))
+    found = re.fullmatch(pattern, printed.strip(), re.DOTALL)
+    numbers = re.findall(number, wanted)
+    return found is not None and all(map(is_near, numbers, found.groups()))
+
+
+def test_outputs_that_differ_are_told_apart():
+    assert agree("  a 99.68 %\n b ...", "a  99.74 % b c\nd")
+    assert agree("1000 of 634", "1000 of 632")
+    assert not agree("a 99.68 % b", "a 97.68 % b")
+    assert not agree("a 10 b", "a 11 b")
+    assert not agree("a 99.68 % b", "a 99.68 % c")
+    assert not agree("a ... d", "b c d")
 
 
 def test_every_command_is_shown_in_the_guide_and_described_in_the_reference(
