@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_data import (
     CLASSIFIERS,
@@ -30,7 +31,7 @@ from small_data import (
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
-from spanforest.kernels import ForestKernel
+from spanforest.kernels import ForestKernel, SumKernel
 from spanforest.metrics import (
     microlabel_accuracy,
     microlabel_f1_scorer,
@@ -38,28 +39,30 @@ from spanforest.metrics import (
 )
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
+FEW_TREES = ForestKernel(10, 1, kind="random")
+BOOSTED = ForestKernel(10, 1, kind="boosted")
+
 
 @pytest.fixture(params=CLASSIFIERS)
 def classifier(request):
     return new_classifier(request.param)
 
 
+EQUIVALENCE = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+
+
 def not_expected(estimator):
     """Return checks that do not suit a classifier which predicts whole label sets."""
-    equivalence = (
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-    )
-    if isinstance(estimator.get_params().get("kernel"), ForestKernel):
-        forest = "a forest counts examples in its leaves, and draws other splits"
-        return dict.fromkeys(equivalence, forest)
     if not estimator.probability:
         return {}
     reason = "the labels of the best label set need not be the most probable ones"
     folds = "probabilities are fitted on random folds, and other rows have other folds"
     return {
         "check_classifier_multioutput": reason,
-        **dict.fromkeys(equivalence, folds),
+        **dict.fromkeys(EQUIVALENCE, folds),
     }
 
 
@@ -85,10 +88,24 @@ def not_expected(estimator):
     expected_failed_checks=not_expected,
 )
 def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
-    if "sample_weight_equivalence" in str(check) and not estimator.probability:
-        # the check compares decisions to seven digits: training must go on for longer
-        estimator.set_params(tol=1e-9, max_iter=5000)
     check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RandomGraphEnsembleClassifierCV(),
+        RandomGraphEnsembleClassifier(4, kernel=["rbf", "linear", FEW_TREES]),
+        RandomGraphEnsembleClassifier(4, kernel=SumKernel(["rbf", FEW_TREES])),
+        RandomGraphEnsembleClassifier(4, kernel=BOOSTED, training="joint"),
+    ],
+    ids=["self-tuned", "several kernels", "sum", "boosted, joint"],
+)
+@pytest.mark.parametrize("check", EQUIVALENCE)
+def test_a_weight_of_two_is_the_example_twice_for_scikit_learn(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, estimator)
 
 
 # --- life as a scikit-learn estimator ------------------------------------------------

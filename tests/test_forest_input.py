@@ -472,12 +472,12 @@ def test_categories_are_remembered_in_folds():
 @pytest.mark.parametrize("kind", ["extra", "random"])
 def test_weights_of_examples_reach_the_forest_and_its_folds(kind):
     kernel = ForestKernel(10, min_samples_leaf=2, kind=kind)
-    weights = np.where(np.arange(60) < 30, 1.0, 50.0)
+    weights = np.where(np.arange(60) < 30, 1.0, 3.0)
     given = ForestInput(KernelSpec(kernel), normalize=False, resources=Resources(0))
     _, plain = fitted_input(NUMBERS, CODES, kernel)
     weighted = given.fit(NUMBERS, CODES, weights)
     assert np.abs(weighted.compared.K - plain.compared.K).max() > 0.1
-    inside, rows = weighted.fold(EVEN, ODD)
+    inside, rows = weighted.fold(EVEN, ODD, weights[EVEN])
     alone = ForestInput(KernelSpec(kernel), normalize=False, resources=Resources(0))
     expected = alone.fit(NUMBERS[EVEN], CODES[EVEN], weights[EVEN])
     assert_array_equal(inside.compared.K, expected.compared.K)

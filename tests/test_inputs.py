@@ -241,7 +241,7 @@ class WeightedBasis(NamedTuple):
     def form(self, coordinates, fit_intercept):
         return KernelForm(self.rows(self.X), coordinates, fit_intercept)
 
-    def fold(self, train, test):
+    def fold(self, train, test, sample_weight=None):
         inside = WeightedBasis(self.X[train], self.Y[train])
         return inside, inside.rows(self.X[test])
 

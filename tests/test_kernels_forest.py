@@ -111,13 +111,12 @@ def test_boosted_trees_explain_what_those_before_left_unexplained(
     sizes = []
     for p, seed in enumerate(np.random.SeedSequence(3).generate_state(9)):
         drawn = np.sort(np.random.default_rng(int(seed)).permutation(50)[:35])
-        tree = DecisionTreeRegressor(
-            max_leaf_nodes=8, min_samples_leaf=2, random_state=int(seed)
-        ).fit(
-            given[drawn],
-            unexplained[drawn],
-            None if weight is None else weight[drawn],
-        )
+        of_drawn = None if weight is None else weight[drawn]
+        leaf = {"min_samples_leaf": 2}
+        if weight is not None:
+            leaf = {"min_weight_fraction_leaf": 1.9999 / of_drawn.sum()}
+        tree = DecisionTreeRegressor(max_leaf_nodes=8, random_state=int(seed), **leaf)
+        tree.fit(given[drawn], unexplained[drawn], of_drawn)
         expected = tree.apply(given)[:, None]
         assert_array_equal(same_leaf(leaves[:, [p]]), same_leaf(expected))
         unexplained = unexplained - 0.2 * tree.predict(given)

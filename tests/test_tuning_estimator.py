@@ -20,9 +20,7 @@ from spanforest import RandomGraphEnsembleClassifier, load, save
 from spanforest.graphs import LabelGraph
 from spanforest.kernels import ForestKernel
 from spanforest.model_selection import LabelCardinalityKFold
-from spanforest.tuning import RandomGraphEnsembleClassifierCV
 from spanforest.tuning._cross_validation import Search
-from spanforest.tuning._examples import Examples
 
 
 def weights_of(model):
@@ -369,22 +367,6 @@ def test_without_examples_to_calibrate_on_no_threshold_is_tried():
     tried = [name for params in fitted.cv_results_["params"] for name in params]
     assert "offset" in tried
     assert "threshold" not in tried
-
-
-@pytest.mark.parametrize("odd", [0.0, np.nan])
-def test_examples_of_weight_zero_have_no_say_in_the_kernels_unless_they_have_gaps(odd):
-    rows = np.full((500, 101), odd)
-    many = np.random.default_rng(0).normal(size=(60, 101))
-    weight = np.repeat([1.0, 0.0], [60, 500])
-    zeros = Examples(np.r_[many, rows], np.r_[Y, np.zeros((500, 4), int)], weight)
-    alone = Examples(many, Y)
-    kernels = []
-    for examples in (zeros, alone):
-        template = RandomGraphEnsembleClassifier()
-        menu = RandomGraphEnsembleClassifierCV()._read_menu(template, examples)
-        kernels.append(menu.kernels)
-    assert ("rbf" in kernels[0]) == (odd == 0.0)
-    assert (kernels[0] == kernels[1]) == (odd == 0.0)
 
 
 def test_offsets_of_single_labels_are_chosen_and_saved(tmp_path):

@@ -66,7 +66,8 @@ def calibrate(
     if n_values.max() == 1:
         return fit_calibration([np.zeros((0, 1))] * len(n_values), data.Y[:0])
     few = members._replace(factors=members.factors[:MOST_MEMBERS])
-    n_samples = len(data.Y)
+    Y, sample_weight = data.as_given
+    n_samples = len(Y)
     n_folds = min(N_FOLDS, n_samples)
     *seeds, last = seed.spawn(n_folds + 1)
     fold_of = np.random.default_rng(last).permutation(np.arange(n_samples) % n_folds)
@@ -77,7 +78,7 @@ def calibrate(
         for j, unit in enumerate(few.margin_units):
             margins[j][fold_of == fold] = fold_margins[j] / unit
     calibration = fit_calibration(
-        margins, data.Y, biases=len(n_values) > 1, sample_weight=data.sample_weight
+        margins, Y, biases=len(n_values) > 1, sample_weight=sample_weight
     )
     return calibration.for_margins_of(members.margin_units)
 

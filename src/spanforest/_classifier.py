@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from spanforest._category_columns import point_out_dates, point_out_text
+from spanforest._copies import put_together
 from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin
@@ -281,10 +282,14 @@ class GraphClassifier(
             self.__dict__.pop(name, None)
         X = self._read_examples(X, reset=True)
         targets = self._read_targets(X, y, sample_weight)
-        Y, self._coding, weight = targets.Y, targets.coding, targets.sample_weight
+        self._coding, copies = targets.coding, None
         self._check_decisions()
         if targets.rows is not None:
             X = self._input.select(X, targets.rows)
+        self._input.check(X)
+        if not self._input.is_pairwise:
+            X, targets, copies = put_together(X, targets)
+        Y, weight = targets.Y, targets.sample_weight
         if is_auto(self.kernel):
             spec = replace(self._kernel_spec, name=kernel_for(X))
             columns = self._input.columns
@@ -296,8 +301,13 @@ class GraphClassifier(
         self._input.learn_scaling(self.scaling, X, weight)
         learn = self._input.for_folds if for_folds else self._input.fit
         basis = learn(X, Y, weight)
+        is_fitted = not (for_folds and self._input.is_fitted_per_fold)
+        if copies is not None and is_fitted:
+            self._input.tell_apart(copies)
         self._use_input(self._input)
-        return TrainingSet(basis, Y, self.label_names_, weight, targets.label_weight)
+        of_values = targets.label_weight
+        names = self.label_names_
+        return TrainingSet(basis, Y, names, weight, of_values, copies=copies)
 
     def _check_decisions(self) -> None:
         """Refuse an offset that does not fit the labels."""

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from spanforest import _compiled
 from spanforest._category_columns import CategoryColumns
+from spanforest._copies import Copies
 from spanforest._feature_contributions import forest_contributions
 from spanforest._inputs import Basis, Indices, Input, KernelMatrix
 from spanforest._parameters import seed_sequence
@@ -181,12 +182,12 @@ class ForestBasis(NamedTuple):
         """Return the solver's form of these examples."""
         return self.compared.form(coordinates, fit_intercept)
 
-    def fold(self, train: Indices, test: Indices) -> tuple[ForestBasis, Any]:
+    def fold(
+        self, train: Indices, test: Indices, sample_weight: Any = None
+    ) -> tuple[ForestBasis, Any]:
         """Grow a forest on the rows `train` alone; it never saw the others."""
-        weight = None if self.sample_weight is None else self.sample_weight[train]
-        grown, inside = grow(
-            self._replace(X=self.X[train], Y=self.Y[train], sample_weight=weight)
-        )
+        X, Y = self.X[train], self.Y[train]
+        grown, inside = grow(self._replace(X=X, Y=Y, sample_weight=sample_weight))
         if self.is_single:
             inside = inside.in_single_precision()
         return inside, grown.rows(self.X[test])
@@ -232,6 +233,11 @@ class ForestInput(Input):
             return self.columns.indicators(X)
         return self.columns.numbers(X)
 
+    def check(self, X: Any) -> None:
+        """Refuse columns without values, and kernel matrices."""
+        _check_columns(X)
+        _check_no_kernel_matrix(X)
+
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None
     ) -> None:
@@ -255,8 +261,6 @@ class ForestInput(Input):
     ) -> ForestBasis:
         """Return a basis without a forest: every fold grows one of its own."""
         X = self._for_trees(X)
-        _check_columns(X)
-        _check_no_kernel_matrix(X)
         root = seed_sequence(self._resources.random_state)
         place = self._resources.place
         key = (_SEED_KEY, *place) if any(place) else (_SEED_KEY,)
@@ -269,6 +273,11 @@ class ForestInput(Input):
     def attributes(self) -> dict[str, Any]:
         """The attributes that the estimator shows to users after `fit`."""
         return {"gamma_": None, "kernel_": self.spec.name}
+
+    def tell_apart(self, copies: Copies) -> None:
+        """Compare new examples with every training example, copies included."""
+        super().tell_apart(copies)
+        self.members = self.members[:, copies.place]
 
     def rows(self, X: Any) -> Any:
         """Return the kernel values between new and training examples."""

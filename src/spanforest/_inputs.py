@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest._category_columns import CategoryColumns
+from spanforest._copies import Copies
 from spanforest._feature_contributions import linear_contributions
 from spanforest._kernel_rows import (
     LARGEST_SINGLE,
@@ -51,8 +52,13 @@ class Basis(Protocol):
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
 
-    def fold(self, train: Indices, test: Indices) -> tuple[Basis, Any]:
-        """Return the basis of the rows `train`, and the `rows` of the others."""
+    def fold(
+        self, train: Indices, test: Indices, sample_weight: Any = None
+    ) -> tuple[Basis, Any]:
+        """Return the basis of the rows `train`, and the `rows` of the others.
+
+        `sample_weight` holds the weights of the rows `train`.
+        """
 
     def in_single_precision(self) -> Basis:
         """Return a basis of half the size where the precision is of no use."""
@@ -66,13 +72,14 @@ class Features(NamedTuple):
 
     X: Any
     rule: Rule | None = None  # of the scaling that X has; folds learn it again
-    sample_weight: NDArray[np.float64] | None = None  # counts in the scaling
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
         return linear_form(self.X, coordinates, fit_intercept)
 
-    def fold(self, train: Indices, test: Indices) -> tuple[Features, Any]:
+    def fold(
+        self, train: Indices, test: Indices, sample_weight: Any = None
+    ) -> tuple[Features, Any]:
         """Return the features of the rows `train`, and those of the others.
 
         Their scaling is learned from the rows `train` alone. It is the same whether it
@@ -80,8 +87,7 @@ class Features(NamedTuple):
         """
         if self.rule is None:
             return Features(self.X[train]), self.X[test]
-        weight = None if self.sample_weight is None else self.sample_weight[train]
-        scaling = self.rule.learn(self.X[train], weight)
+        scaling = self.rule.learn(self.X[train], sample_weight)
         return Features(scaling.apply(self.X[train])), scaling.apply(self.X[test])
 
     def in_single_precision(self) -> Features:
@@ -108,7 +114,7 @@ class KernelMatrix(NamedTuple):
         return KernelForm(self.K, coordinates, fit_intercept, self.single)
 
     def fold(
-        self, train: Indices, test: Indices
+        self, train: Indices, test: Indices, sample_weight: Any = None
     ) -> tuple[KernelMatrix, NDArray[np.floating]]:
         """Slice the matrix: the kernel is not computed again."""
         return KernelMatrix(self.K[np.ix_(train, train)]), self.K[np.ix_(test, train)]
@@ -160,6 +166,7 @@ class Input(ABC):
     rule: Rule | None = None  # of the scaling
     scaling: Scaling | None = None  # None: the features stay as they are
     columns: CategoryColumns | None = None  # of categories, if X has any
+    copies: Copies | None = None  # of training examples; None if all differ
 
     def __init__(
         self, spec: KernelSpec, normalize: bool, resources: Resources | None = None
@@ -169,9 +176,10 @@ class Input(ABC):
         self._resources = resources or Resources()
 
     def __getstate__(self) -> dict[str, Any]:
-        # a random state is of no use after `fit`, and not every file can hold one
+        # of no use after `fit`; and not every file can hold a random state
+        only_in_fit = ("_resources", "copies")
         return {
-            name: value for name, value in vars(self).items() if name != "_resources"
+            name: value for name, value in vars(self).items() if name not in only_in_fit
         }
 
     def has_categories(self, X: Any, *, reset: bool) -> bool:
@@ -184,6 +192,9 @@ class Input(ABC):
     def numbers(self, X: Any) -> NDArray[np.float64]:
         """Return the user's X with numbers in place of categories; here X."""
         return X
+
+    def check(self, X: Any) -> None:  # noqa: B027
+        """Refuse training examples that this kind of input cannot learn from."""
 
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None
@@ -219,6 +230,10 @@ class Input(ABC):
         """Return the training examples that count, before `fit` sees them."""
         return X[rows]
 
+    def tell_apart(self, copies: Copies) -> None:
+        """Have weights for every training example, after `fit` saw each once."""
+        self.copies = copies
+
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes that the estimator shows to users after `fit`."""
@@ -232,6 +247,8 @@ class Input(ABC):
         self, weights: NDArray[np.float64], intercept: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Turn weights learned on the basis into those that multiply `rows`."""
+        if self.copies is not None:
+            weights = self.copies.shared_out(weights)
         return weights, intercept
 
     @property
@@ -307,7 +324,10 @@ class LinearInput(_ScaledInput):
         if self.normalize:
             # folds keep this scaling: it cannot be learned from rows of unit length
             return Features(self.rows(X))
-        return Features(self.scaled(X), self.rule, sample_weight)
+        return Features(self.scaled(X), self.rule)
+
+    def tell_apart(self, copies: Copies) -> None:
+        """Do nothing: weights belong to features."""
 
     def rows(self, X: Any) -> Any:
         """Return the features, scaled to unit length if that is asked for."""
@@ -364,6 +384,11 @@ class KernelInput(_ScaledInput):
         if self.spec.is_callable:
             check_kernel_matrix(K)
         return KernelMatrix(np.ascontiguousarray(K))
+
+    def tell_apart(self, copies: Copies) -> None:
+        """Compare new examples with every training example, copies included."""
+        super().tell_apart(copies)
+        self.X_fit = self.X_fit[copies.place]
 
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the kernel values between new and training examples."""

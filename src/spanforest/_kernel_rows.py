@@ -110,7 +110,9 @@ class KernelRows(NamedTuple):
         """Return the solver's form of these examples."""
         return KernelRowsForm(self, coordinates, fit_intercept)
 
-    def fold(self, train: Indices, test: Indices) -> tuple[KernelRows, LazyMatrix]:
+    def fold(
+        self, train: Indices, test: Indices, sample_weight: Any = None
+    ) -> tuple[KernelRows, LazyMatrix]:
         """Return the basis of the rows `train`, and the kernel rows of the others."""
         X = self.X[train]
         basis = KernelRows(self.function, X, self.rough)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spanforest._category_columns import CategoryColumns
+from spanforest._copies import Copies
 from spanforest._forest_input import ForestBasis, ForestInput
 from spanforest._inputs import Basis, Indices, Input, KernelInput, KernelMatrix
 from spanforest.factors import Coordinates
@@ -54,9 +55,11 @@ class SeveralBases(NamedTuple):
         """Refuse: only a member's own basis has a form."""
         raise TypeError("several kernels have no form. Call `of_member` first.")
 
-    def fold(self, train: Indices, test: Indices) -> tuple[SeveralBases, SideBySide]:
+    def fold(
+        self, train: Indices, test: Indices, sample_weight: Any = None
+    ) -> tuple[SeveralBases, SideBySide]:
         """Return the bases of the rows `train`, and the `rows` of the others."""
-        folds = [basis.fold(train, test) for basis in self.bases]
+        folds = [basis.fold(train, test, sample_weight) for basis in self.bases]
         bases, rows = zip(*folds, strict=True)
         return SeveralBases(bases), SideBySide(rows)
 
@@ -124,6 +127,11 @@ class _Composed(Input):
         """
         return self.inputs[0].numbers(X)
 
+    def check(self, X: Any) -> None:
+        """Refuse training examples that some kernel cannot learn from."""
+        for given in self.inputs:
+            given.check(X)
+
     def learn_scaling(
         self, name: str | None, X: Any, sample_weight: Any = None
     ) -> None:
@@ -133,14 +141,25 @@ class _Composed(Input):
 
     def _fit_each(self, X: Any, Y: NDArray[np.int32], sample_weight: Any) -> list[Any]:
         """Return the bases of all inputs, which share one copy of the examples."""
-        bases, X_fit = [], None
+        bases = []
         for given in self.inputs:
             bases.append(given.fit(X, Y, sample_weight))
-            for single in given.singles:
-                if isinstance(single, KernelInput):
-                    X_fit = single.X_fit if X_fit is None else X_fit
-                    single.X_fit = X_fit
+            self._share_examples()
         return bases
+
+    def _share_examples(self) -> None:
+        """Keep the training examples once for all kernels that compare with them."""
+        having = [one for one in self.singles if isinstance(one, KernelInput)]
+        having = [one for one in having if "X_fit" in vars(one)]
+        for one in having:
+            one.X_fit = having[0].X_fit
+
+    def tell_apart(self, copies: Copies) -> None:
+        """Have weights for every training example, after `fit` saw each once."""
+        super().tell_apart(copies)
+        for given in self.inputs:
+            given.tell_apart(copies)
+        self._share_examples()
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -198,9 +217,11 @@ class SumBasis(NamedTuple):
         """Return the solver's form of these examples."""
         return self.total.form(coordinates, fit_intercept)
 
-    def fold(self, train: Indices, test: Indices) -> tuple[Basis, Any]:
+    def fold(
+        self, train: Indices, test: Indices, sample_weight: Any = None
+    ) -> tuple[Basis, Any]:
         """Fit the terms to the rows `train` alone, and add them up."""
-        folds = [term.fold(train, test) for term in self.terms]
+        folds = [term.fold(train, test, sample_weight) for term in self.terms]
         bases, rows = zip(*folds, strict=True)
         return sum_of(bases, self.factors), weighted_sum(rows, self.factors)
 

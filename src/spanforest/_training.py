@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spanforest._blas import single_blas_thread
+from spanforest._copies import Copies
 from spanforest._inputs import Basis
 from spanforest._offsets import offset_cells
 from spanforest._several_inputs import of_member
@@ -21,7 +22,11 @@ from spanforest.solver import Form, Problem, Solution, Watch, solve_path
 
 
 class TrainingSet(NamedTuple):
-    """What all members of an ensemble learn from."""
+    """What all members of an ensemble learn from.
+
+    Copies of an example are one example here, with the sum of their weights. Folds are
+    made of examples as they were given.
+    """
 
     basis: Basis
     Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
@@ -29,6 +34,7 @@ class TrainingSet(NamedTuple):
     sample_weight: NDArray[np.float64] | None = None  # (n_samples,) positive
     label_weight: NDArray[np.float64] | None = None  # (n_samples, n_labels) of the loss
     start: NDArray[np.float64] | None = None  # dual variables of the labels to start at
+    copies: Copies | None = None  # None if there are none
 
     def prepared(self, tol: float) -> TrainingSet:
         """Add what makes training to this tolerance faster."""
@@ -38,6 +44,13 @@ class TrainingSet(NamedTuple):
         """Return what member t learns from: of several kernels, its own."""
         return self._replace(basis=of_member(self.basis, t))
 
+    @property
+    def as_given(self) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+        """The labels and the weights of the examples as they were given."""
+        if self.copies is None:
+            return self.Y, self.sample_weight
+        return self.Y[self.copies.place], self.copies.weight
+
     def fold(
         self, train: NDArray[np.intp], test: NDArray[np.intp]
     ) -> tuple[TrainingSet, Any]:
@@ -45,14 +58,16 @@ class TrainingSet(NamedTuple):
 
         Rows are what weights are multiplied by: see `Input.rows`.
         """
-        basis, rows = self.basis.fold(train, test)
-        sample_weight, label_weight = (
-            None if weight is None else weight[train]
-            for weight in (self.sample_weight, self.label_weight)
-        )
-        return TrainingSet(
-            basis, self.Y[train], self.label_names, sample_weight, label_weight
-        ), rows
+        weight = self.sample_weight
+        if self.copies is not None:
+            train, weight = self.copies.together(train)
+            test = self.copies.place[test]
+        elif weight is not None:
+            weight = weight[train]
+        basis, rows = self.basis.fold(train, test, weight)
+        of_values = None if self.label_weight is None else self.label_weight[train]
+        inside = TrainingSet(basis, self.Y[train], self.label_names, weight, of_values)
+        return inside, rows
 
     def factors(self, graph: LabelGraph) -> FactorGraph:
         """Return the factors of a model on this graph that learns from these data.

@@ -28,7 +28,7 @@ class WeightedLabels(NamedTuple):
 
     Y: NDArray[np.int32]  # (n_samples, n_labels) codes, -1 where not observed
     coding: LabelCoding
-    sample_weight: Weights | None  # (n_samples,) positive; None if none was given
+    sample_weight: Weights | None  # (n_samples,) positive; None if all are 1
     label_weight: Weights | None  # (n_samples, n_labels); None if all are 1
     rows: NDArray[np.intp] | None  # the rows that count; None if all do
 
@@ -71,6 +71,8 @@ def read_targets(
         rows = np.flatnonzero(counts)
         weight = None if weight is None else weight[rows]
         Y, coding = coding.restricted_to(Y[rows])
+    if weight is not None and (weight == 1.0).all():
+        weight = None
     tables = _read_class_weight(class_weight, Y, coding, weight)
     return WeightedLabels(Y, coding, weight, _label_weight(tables, Y), rows)
 

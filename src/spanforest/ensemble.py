@@ -228,8 +228,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             None and masked entries are labels that were not observed.
         sample_weight : array-like of shape (n_samples,), optional
             How much each example counts: its C is multiplied by its weight. Weight 2 is
-            the same as the example twice (but for forests and folds, which count
-            examples), weight 0 as leaving it out.
+            the same as the example twice (but for the folds of probabilities, which
+            copies may differ in), weight 0 as leaving it out.
 
         Returns
         -------

@@ -42,7 +42,8 @@ class ForestKernel(BaseEstimator):
         Number of trees. Tree p does not depend on it.
     min_samples_leaf : int, default=3
         Smallest number of training examples in a leaf. Larger leaves make more examples
-        alike.
+        alike. Where examples have weights, the sum of their weights in a leaf; weights
+        that are smaller than 1 on average count as if they were 1 on average.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         How many features a split chooses from: the root or the binary logarithm of
         their number, a number, a share of them, or all with None.
@@ -164,8 +165,8 @@ class ForestKernel(BaseEstimator):
         n_jobs : int, optional
             Number of threads.
         sample_weight : ndarray of shape (n_samples,), optional
-            How much the labels of each example count in the choice of splits. The size
-            of a leaf is the number of its examples, whatever their weights.
+            How much the labels of each example count in the choice of splits, and the
+            example in the size of a leaf.
 
         Examples
         --------
@@ -199,7 +200,7 @@ class ForestKernel(BaseEstimator):
         # imported here: it brings the linear models and SVMs of scikit-learn along
         from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-        options = self._tree_options(X.shape[1], seed)
+        options = self._tree_options(X.shape[1], seed, sample_weight)
         if self.kind == "extra":
             tree = ExtraTreeRegressor(**options).fit(X, targets, sample_weight)
             return _nodes_of(tree)
@@ -229,13 +230,16 @@ class ForestKernel(BaseEstimator):
             order = np.random.default_rng(seed).permutation(n)
             drawn = np.sort(order[: max(1, round(DRAWN_SHARE * n))])
             weights = None if sample_weight is None else sample_weight[drawn]
-            tree = DecisionTreeRegressor(**self._tree_options(X.shape[1], seed))
+            options = self._tree_options(X.shape[1], seed, weights)
+            tree = DecisionTreeRegressor(**options)
             tree.fit(X[drawn], unexplained[drawn], weights)
             unexplained -= RATE * tree.predict(X).reshape(unexplained.shape)
             trees.append(_nodes_of(tree))
         return trees
 
-    def _tree_options(self, n_features: int, seed: int) -> dict[str, Any]:
+    def _tree_options(
+        self, n_features: int, seed: int, sample_weight: NDArray[np.float64] | None
+    ) -> dict[str, Any]:
         max_features, most_leaves = self.max_features, self.max_leaf_nodes
         if isinstance(max_features, Integral):
             # one choice may stand for data of many widths
@@ -243,11 +247,31 @@ class ForestKernel(BaseEstimator):
         if most_leaves is None and self.kind == "boosted":
             most_leaves = BOOSTED_LEAVES
         return {
-            "min_samples_leaf": self.min_samples_leaf,
+            **_leaf_size(self.min_samples_leaf, sample_weight),
             "max_features": max_features,
             "max_leaf_nodes": most_leaves,
             "random_state": seed,
         }
+
+
+def _leaf_size(
+    n_examples: int, sample_weight: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """Return how large a leaf must be, as scikit-learn is told.
+
+    Examples
+    --------
+    >>> _leaf_size(2, None)
+    {'min_samples_leaf': 2}
+    >>> _leaf_size(2, np.full(5, 4.0)), _leaf_size(2, np.full(5, 0.1))
+    ({'min_weight_fraction_leaf': 0.0999...}, {'min_weight_fraction_leaf': 0.3999...})
+    """
+    if sample_weight is None:
+        return {"min_samples_leaf": n_examples}
+    total = float(sample_weight.sum())
+    # a little less, or rounding could refuse a leaf of just this weight
+    least = (1.0 - 1e-9) * n_examples * min(1.0, total / len(sample_weight))
+    return {"min_weight_fraction_leaf": min(least / total, 0.5)}
 
 
 def _nodes_of(fitted: Any) -> dict[str, NDArray[Any]]:

@@ -33,6 +33,7 @@ class Menu(NamedTuple):
     kernels: list[Any]
     note: str = ""  # for users: why some kernels are not on it
     has_gaps: bool = False  # whether values are missing
+    is_open: bool = True  # whether the search may drop and average kernels
 
 
 def kernels_for(X: Any) -> Menu:

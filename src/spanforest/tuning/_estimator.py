@@ -15,7 +15,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from spanforest._classifier import is_auto
 from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
-from spanforest._inputs import KernelInput
 from spanforest._joint import TRAININGS
 from spanforest._label_predictions import needs_probability
 from spanforest._parallel import Workers
@@ -30,19 +29,12 @@ from spanforest._training import Model, Settings
 from spanforest._weights import WeightedLabels
 from spanforest.ensemble import (
     RandomGraphEnsembleClassifier,
-    check_member_kernels,
     warn_of_shortfall,
 )
-from spanforest.kernels import KernelSpec
-from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
-    GAMMAS,
-    Menu,
     as_list,
-    check_alone,
-    kernels_for,
     read_costs,
     read_offsets,
     read_thresholds,
@@ -64,6 +56,7 @@ from spanforest.tuning._cross_validation import (
     draw_folds,
 )
 from spanforest.tuning._examples import Examples
+from spanforest.tuning._kernel_choice import read_kernels, read_menu
 from spanforest.tuning._scoring import Judge
 
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
@@ -346,9 +339,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template = RandomGraphEnsembleClassifier(**self._shared_params())
         template.set_params(training=trainings[0])
         everything = Examples(X, y, sample_weight)
-        menu = self._read_menu(template, everything)
+        menu = read_menu(self.kernels, template, everything)
         seen, note = everything.for_search(menu.kernels, self.cv, template)
-        kernels, targets = self._read_kernels(template, menu.kernels, *seen)
+        kernels, targets = read_kernels(menu, self.gammas, template, seen)
         members = [self._members(template, kernels, each) for each in trainings]
         search = self._prepare(template, everything, seen, targets)
         n_folds, n_costs = len(search.folds), search.grid.n_first
@@ -362,7 +355,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         ]
         # kernels that are named are tried on all folds
         rules = Rules.of(
-            n_folds, is_open=is_auto(self.kernels), averages="separate" in trainings
+            n_folds, is_open=menu.is_open, averages="separate" in trainings
         )
 
         def reader(kernel: dict[str, Any]) -> Any:
@@ -447,75 +440,6 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             state = seed_sequence(self.random_state).generate_state(1)
             shared["random_state"] = int(state[0])
         return shared
-
-    def _read_menu(
-        self, template: RandomGraphEnsembleClassifier, examples: Examples
-    ) -> Menu:
-        """Return the kernels that were named, or those that suit the examples."""
-        if not is_auto(self.kernels):
-            return Menu(as_list("kernels", self.kernels))
-        reader = clone(template).set_params(kernel="forest", kernel_params=None)
-        X = reader._read_examples(examples.X, reset=True)
-        menu = kernels_for(X)
-        if menu.has_gaps:  # other kernels refuse NaN, also in rows that do not count
-            return menu
-        rows = reader._read_targets(X, examples.y, examples.sample_weight).rows
-        return menu if rows is None else kernels_for(X[rows])
-
-    def _read_kernels(
-        self,
-        template: RandomGraphEnsembleClassifier,
-        kernels: list[Any],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-    ) -> tuple[list[dict[str, Any]], WeightedLabels]:
-        """Return the parameters of every kernel, and the labels and weights.
-
-        The scales of kernels are derived from X.
-        """
-        check_alone(kernels)
-        n_estimators = check_count("n_estimators", self.n_estimators)
-        for kernel in kernels:
-            check_member_kernels(kernel, n_estimators)
-        # the scales of these kernels are derived from the examples
-        scaled = [
-            kernel
-            for kernel in kernels
-            if not is_kernel_list(kernel) and KernelSpec(kernel).has_gamma
-        ]
-        if self.gammas is not None and not (scaled or is_auto(self.kernels)):
-            raise ValueError(
-                f"gammas are scales of kernels that have one, such as 'rbf'; kernels "
-                f"are {self.kernels!r}. Leave gammas at None, or add such a kernel."
-            )
-        reader = clone(template)
-        reader.set_params(kernel=[*scaled, kernels[0]][0], kernel_params=None)
-        X = reader._read_examples(X, reset=True)
-        targets = reader._read_targets(X, y, sample_weight)
-        if targets.rows is not None:
-            X = X[targets.rows]
-        gammas = as_list("gammas", GAMMAS if self.gammas is None else self.gammas)
-        multiples = sorted({check_number("each of gammas", gamma) for gamma in gammas})
-        params: list[dict[str, Any]] = []
-        for kernel in kernels:
-            own = {"kernel": kernel}
-            if any(map(takes_params, kernels)) and not takes_params(kernel):
-                own["kernel_params"] = None  # they are meant for the callable
-            kernel_params = own.get("kernel_params", self.kernel_params)
-            inside = kernel if is_kernel_list(kernel) else [kernel]
-            # refuses unknown names and wrong parameters of all kernels
-            spec, *_ = kernel_specs(
-                inside, None, self.degree, self.coef0, kernel_params
-            )
-            if is_kernel_list(kernel) or not spec.has_gamma:
-                params.append(own)
-                continue
-            given = KernelInput(spec, normalize=False)
-            given.learn_scaling(self.scaling, X, targets.sample_weight)
-            unit = spec.unit_gamma(given.scaled(X), targets.sample_weight)
-            params += [{**own, "gamma": multiple * unit} for multiple in multiples]
-        return params, targets
 
     def _read_trainings(self) -> list[str]:
         """Return the ways of training to choose from, each once."""
