@@ -347,7 +347,7 @@ def test_other_kernels_refuse_missing_values_and_name_the_forest(classifier, ker
 
 K = NUMBERS @ NUMBERS.T + np.eye(60)
 BAD_INPUT = {
-    "a kernel matrix": (K, r'looks like a kernel matrix.*kernel="precomputed"'),
+    "a kernel matrix": (K, r'looks like a kernel matrix.*kernel "precomputed"'),
     "sparse NaN": (sparse.csr_array(GAPS), r"sparse and has NaN.*X.toarray\(\)"),
     "an empty column": (
         np.where([0, 0, 1, 0], np.nan, NUMBERS),

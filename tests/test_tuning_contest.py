@@ -70,14 +70,17 @@ ALONE = Members("separate", [0], 1)
 
 def held(search, is_open=True, limit=None, kinds="aaaaa", n_folds=3, members=ALONE):
     """Hold a contest of kernels whose names are a kind and their number."""
+    of_each = members if isinstance(members, list) else [members] * len(kinds)
     entrants = [
         OfKind(
             {"kernel": f"{kind} {k}"},
-            members,
+            own,
             ResultTable(search.grid, 3),
             search.grid.n_first,
         )
-        for k, (kind, _) in enumerate(zip(kinds, search.scores, strict=False))
+        for k, (kind, own, _) in enumerate(
+            zip(kinds, of_each, search.scores, strict=False)
+        )
     ]
     start = _compilation.clock() if search.clock is not None else np.inf
     outcome = compete(
@@ -235,6 +238,16 @@ def test_one_kernel_is_tried_whatever_the_limit(clock):
         assert outcome.leader is entrants[0]
         assert len(outcome.untried) == 4
         clock[0] = 0.0
+
+
+def test_joint_training_is_expected_to_take_longer(clock):
+    search = FakeSearch([[1], [2]], clock, seconds=1.0)
+    dense = Members("joint", [0], 1, slowness=9.0)
+    outcome, entrants = held(search, limit=10, n_folds=1, members=[ALONE, dense])
+    assert outcome.leader is entrants[0]
+    assert len(outcome.untried) == 1
+    outcome, entrants = held(search, limit=2000, n_folds=1, members=[ALONE, dense])
+    assert outcome.leader is entrants[1]
 
 
 @pytest.mark.parametrize(

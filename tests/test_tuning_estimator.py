@@ -20,6 +20,7 @@ from spanforest import RandomGraphEnsembleClassifier, load, save
 from spanforest.graphs import LabelGraph
 from spanforest.kernels import ForestKernel
 from spanforest.model_selection import LabelCardinalityKFold
+from spanforest.tuning import _examples
 from spanforest.tuning._cross_validation import Search
 
 
@@ -386,3 +387,62 @@ def test_offsets_of_single_labels_are_chosen_and_saved(tmp_path):
     loaded = load(tmp_path / "model")
     assert_array_equal(loaded.predict(X_new), fitted.predict(X_new))
     assert loaded.cv_results_["param_offset"].tolist() == [0.0, of_labels]
+
+
+# --- a search that sees only some of the examples -------------------------------------
+
+
+@pytest.fixture
+def sees_thirty(monkeypatch):
+    """Let the search see few examples, the others of which the first is one."""
+    monkeypatch.setattr(_examples, "MOST_COMPARED", 30)
+    monkeypatch.setattr(_examples, "MOST_LINEAR", 30)
+    rows = _examples.search_rows(np.zeros((60, 1), int), ["rbf"], 0)
+    assert 0 not in rows
+    return np.r_[0, rows]
+
+
+@pytest.mark.needs_compiled
+def test_a_value_that_the_search_may_miss_is_a_value(sees_thirty):
+    codes = Y.copy()
+    codes[0, 0] = 2
+    fitted = tuned(kernels="linear", offsets="auto").fit(X, codes)
+    assert fitted.offset_ == 0.0
+    assert fitted.classes_[0].tolist() == [0, 1, 2]
+    weighted = tuned(kernels="linear", class_weight={2: 5.0})
+    assert weighted.fit(X, codes).classes_[0].tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="label 0 has 3"):
+        tuned(scoring="microlabel_f1").fit(X, codes)
+
+
+@pytest.mark.needs_compiled
+def test_a_column_with_values_that_the_search_may_miss_is_a_column(sees_thirty):
+    features = X.copy()
+    features[sees_thirty[1:], 1] = np.nan
+    forest = ForestKernel(5, 1)
+    fitted = tuned(kernels=forest, gammas=None).fit(features, Y)
+    assert fitted.predict(features).shape == Y.shape
+    features[:, 1] = np.nan
+    for kernels in (forest, "auto"):
+        with pytest.raises(ValueError, match="column 1 of X is NaN everywhere"):
+            tuned(kernels=kernels, gammas=None).fit(features, Y)
+
+
+def test_a_kernel_matrix_is_no_table_also_for_the_search():
+    K = X @ X.T + 5 * np.eye(60)
+    for kernels in ("auto", ["linear", "forest"]):
+        with pytest.raises(ValueError, match='choose the kernel "precomputed"'):
+            tuned(kernels=kernels, gammas=None).fit(K, Y)
+
+
+@pytest.mark.needs_compiled
+def test_a_search_that_chose_a_threshold_has_probabilities():
+    fitted = tuned(kernels="linear", offsets=-9.0, thresholds=[0.5]).fit(X, Y)
+    assert fitted.threshold_ == 0.5
+    assert not fitted.probability
+    chances = fitted.best_estimator_.predict_proba(X_new)
+    assert_array_equal(fitted.predict_proba(X_new), chances)
+    assert fitted.predict_for(X_new, threshold=0.5).shape == (25, 4)
+    without = tuned(kernels="linear").fit(X, Y)
+    with pytest.raises(AttributeError, match="Set probability=True"):
+        without.predict_proba(X_new)

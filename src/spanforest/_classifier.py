@@ -286,7 +286,8 @@ class GraphClassifier(
         self._check_decisions()
         if targets.rows is not None:
             X = self._input.select(X, targets.rows)
-        self._input.check(X)
+        if not for_folds:
+            self._input.check(X)
         if not self._input.is_pairwise:
             X, targets, copies = put_together(X, targets)
         Y, weight = targets.Y, targets.sample_weight

@@ -396,6 +396,6 @@ def _check_no_kernel_matrix(X: Any) -> None:
     if others.any() and np.all(others <= 1.001 * np.sqrt(np.outer(own, own))):
         raise ValueError(
             f"X looks like a kernel matrix: {n_rows} rows and columns, symmetric. The "
-            'forest kernel needs features. Pass them, or kernel="precomputed" if X is '
-            "a kernel matrix."
+            "forest kernel needs features. Pass features, or choose the kernel "
+            '"precomputed" if X is a kernel matrix.'
         )

@@ -27,7 +27,7 @@ __all__ = ["LabelPredictionsMixin", "Ranking", "needs_probability"]
 class _NeedsProbability:
     """A method that exists with ``probability=True`` only.
 
-    It is scikit-learn's ``available_if`` with a message that says what to do.
+    A search that has chosen a threshold has an ensemble with probabilities too. It is scikit-learn's ``available_if`` with a message that says what to do.
     """
 
     def __init__(self, method: Callable[..., Any]):
@@ -37,7 +37,8 @@ class _NeedsProbability:
     def __get__(self, model: Any, owner: Any = None) -> Any:
         if model is None:
             return self.method
-        if not model.probability:
+        final = getattr(model, "best_estimator_", model)  # of a search
+        if not final.probability:
             raise AttributeError(
                 f"{type(model).__name__} has no {self.method.__name__} with "
                 "probability=False. Set probability=True and call 'fit' again."

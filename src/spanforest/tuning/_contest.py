@@ -223,6 +223,7 @@ class Contest:
         is_first, scored = places[0] == 0, list[Entrant]()
         for entrant in going:
             expected = max((one.seconds for one in scored), default=0.0)
+            expected *= entrant.members.slowness
             expected += self._final_seconds(scored, n_folds)
             has_time = self.deadline.allows(UNKNOWN * expected)
             if is_first and scored and not has_time:

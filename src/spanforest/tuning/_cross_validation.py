@@ -182,6 +182,7 @@ class Members(NamedTuple):
     training: str
     draws: list[Any]  # those that are trained jointly have one draw together
     n_final: int  # how many draws the final ensemble has
+    slowness: float = 1.0  # how many times as long as trees it may take, while unknown
 
     @property
     def is_joint(self) -> bool:

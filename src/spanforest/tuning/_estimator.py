@@ -342,7 +342,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         menu = read_menu(self.kernels, template, everything)
         seen, note = everything.for_search(menu.kernels, self.cv, template)
         kernels, targets = read_kernels(menu, self.gammas, template, seen)
-        members = [self._members(template, kernels, each) for each in trainings]
+        n_labels = len(targets.coding.classes)
+        members = [
+            self._members(template, kernels, each, n_labels) for each in trainings
+        ]
         search = self._prepare(template, everything, seen, targets)
         n_folds, n_costs = len(search.folds), search.grid.n_first
         entrants = [
@@ -452,6 +455,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         template: RandomGraphEnsembleClassifier,
         kernels: list[dict[str, Any]],
         training: str,
+        n_labels: int,
     ) -> Members:
         """Return the members of the search, the first ones of the final ensemble.
 
@@ -464,7 +468,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         draws = own._plan().draws
         # every kernel of a list has a member, and all candidates have as many members
         n = check_count("n_estimators_search", self.n_estimators_search)
-        return Members(training, draws[: max([n, *map(len, lists)])], len(draws))
+        draws, n_final = draws[: max([n, *map(len, lists)])], len(draws)
+        # a label has at most so many edges, counted once
+        density = min(template.n_estimators, n_labels / 2)
+        slowness = max(1.0, density**2) if training == "joint" else 1.0
+        return Members(training, draws, n_final, slowness)
 
     def _prepare(
         self,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -29,10 +30,8 @@ class Examples(NamedTuple):
 
     def select(self, rows: NDArray[np.intp]) -> Examples:
         """Return the examples of these rows."""
-        weight = self.sample_weight
-        weight = None if weight is None else _safe_indexing(weight, rows)
         return Examples(
-            _safe_indexing(self.X, rows), _safe_indexing(self.y, rows), weight
+            *(None if given is None else _rows_of(given, rows) for given in self)
         )
 
     def for_search(
@@ -60,6 +59,11 @@ class Examples(NamedTuple):
         return self.select(rows), note
 
 
+def _rows_of(data: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of an array, a table or a sparse matrix of any form."""
+    return _safe_indexing(data.tocsr() if sparse.issparse(data) else data, rows)
+
+
 def search_rows(
     Y: NDArray[np.integer], kernels: list[Any], random_state: int
 ) -> NDArray[np.intp] | None:
@@ -69,7 +73,8 @@ def search_rows(
     ----------
     Y : ndarray of shape (n_samples, n_labels)
         Codes of the labels, -1 where not observed. Every label is observed in some
-        example, and so it is among those that are returned.
+        example, and has each of its values in some; and so it is among those that are
+        returned.
     kernels : list
         The kernels to choose from.
     random_state : int
@@ -89,6 +94,13 @@ def search_rows(
     root = seed_sequence(random_state)
     own = np.random.SeedSequence(root.entropy, spawn_key=(_ROWS_KEY,))
     drawn = np.random.default_rng(own).choice(len(Y), most, replace=False)
-    is_missed = ~(Y[drawn] >= 0).any(axis=0)
-    first = (Y >= 0).argmax(axis=0)
-    return np.unique(np.concatenate([drawn, first[is_missed]]))
+    firsts = [_first_of_each(column, column[drawn]) for column in np.asarray(Y).T]
+    return np.unique(np.concatenate([drawn, *firsts]))
+
+
+def _first_of_each(
+    codes: NDArray[np.integer], drawn: NDArray[np.integer]
+) -> NDArray[np.intp]:
+    """Return the first rows of the values of a label that were not drawn."""
+    values, first = np.unique(codes, return_index=True)
+    return first[(values >= 0) & ~np.isin(values, drawn)]

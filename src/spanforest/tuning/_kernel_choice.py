@@ -29,11 +29,18 @@ from spanforest.tuning._examples import Examples
 def read_menu(
     kernels: Any, template: RandomGraphEnsembleClassifier, examples: Examples
 ) -> Menu:
-    """Return the kernels that were named, or those that suit the examples."""
+    """Return the kernels that were named, or those that suit the examples.
+
+    Examples that some kernel cannot learn from are refused here, before the search,
+    which may see only some of them.
+    """
     if not is_auto(kernels):
-        return Menu(as_list("kernels", kernels), is_open=False)
-    reader = clone(template).set_params(kernel="forest", kernel_params=None)
-    X = reader._read_examples(examples.X, reset=True)
+        menu = Menu(as_list("kernels", kernels), is_open=False)
+        check_alone(menu.kernels)
+        for kernel in menu.kernels:
+            _read(template, kernel, examples)
+        return menu
+    reader, X = _read(template, "forest", examples)
     menu = kernels_for(X)
     if menu.has_gaps:  # other kernels refuse NaN, also in rows that do not count
         return menu
@@ -52,7 +59,6 @@ def read_kernels(
     Scales of kernels are multiples, `gammas`, of one that is derived from the examples.
     """
     kernels = menu.kernels
-    check_alone(kernels)
     n_estimators = check_count("n_estimators", template.n_estimators)
     for kernel in kernels:
         check_member_kernels(kernel, n_estimators)
@@ -94,6 +100,18 @@ def read_kernels(
         unit = _unit_gamma(spec, template.scaling, *once)
         params += [{**own, "gamma": multiple * unit} for multiple in multiples]
     return params, targets
+
+
+def _read(
+    template: RandomGraphEnsembleClassifier, kernel: Any, examples: Examples
+) -> tuple[RandomGraphEnsembleClassifier, Any]:
+    """Return an ensemble with this kernel, and the examples as it reads them."""
+    reader = clone(template).set_params(kernel=kernel)
+    if not takes_params(kernel):
+        reader.set_params(kernel_params=None)  # they are meant for a callable
+    X = reader._read_examples(examples.X, reset=True)
+    reader._input.check(X)
+    return reader, X
 
 
 def _unit_gamma(
