@@ -30,6 +30,7 @@ def tuned(**params):
         "offsets": 0.0,
         "thresholds": None,
         "n_estimators_search": 2,
+        "training": "separate",
         "scaling": None,
         "tol": 0.5 if PLAIN else 0.05,
         "max_iter": 1000,

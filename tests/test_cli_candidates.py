@@ -56,7 +56,8 @@ def test_inspect_shows_the_candidates_of_a_model_that_was_saved(ok, tmp_path):
     model = RandomGraphEnsembleClassifierCV(
         2, kernels=["linear", "rbf"], gammas=[1, 2], Cs=[0.1, 1], offsets=[0, 0.3]
     )
-    model.set_params(losses="edge", n_estimators_search=1, random_state=0).fit(X, Y)
+    model.set_params(losses="edge", n_estimators_search=1, training="separate")
+    model.set_params(random_state=0).fit(X, Y)
     save(model, tmp_path / "m")
     facts = json.loads(ok("inspect", tmp_path / "m", "--json"))
     assert facts["model"] == "RandomGraphEnsembleClassifierCV"

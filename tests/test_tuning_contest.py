@@ -1,5 +1,6 @@
 """Which kernels are tried on which folds, and what a time limit leaves out."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +52,10 @@ class FakeSearch:
         self.fit_seconds = [0.0] * len(scores)
         self.workers, self.n_jobs = self, 1
 
-    def train(self, data, members, name, places, n_costs):
+    def train(self, data, members, name, places, n_costs, at_losses):
         kernel = int(name.split()[1].rstrip(","))
+        if members.params:
+            kernel += len(self.scores) // 2  # its scores if it is trained jointly
         self.names.append(name)
         self.tried += [(kernel, place) for place in places]
         if self.clock is not None:
@@ -68,7 +71,9 @@ class FakeSearch:
 ALONE = Members("separate", [0], 1)
 
 
-def held(search, is_open=True, limit=None, kinds="aaaaa", n_folds=3, members=ALONE):
+def held(
+    search, is_open=True, limit=None, kinds="aaaaa", n_folds=3, members=ALONE, **joint
+):
     """Hold a contest of kernels whose names are a kind and their number."""
     of_each = members if isinstance(members, list) else [members] * len(kinds)
     entrants = [
@@ -77,6 +82,7 @@ def held(search, is_open=True, limit=None, kinds="aaaaa", n_folds=3, members=ALO
             own,
             ResultTable(search.grid, 3),
             search.grid.n_first,
+            range(1),
         )
         for k, (kind, own, _) in enumerate(
             zip(kinds, of_each, search.scores, strict=False)
@@ -89,6 +95,7 @@ def held(search, is_open=True, limit=None, kinds="aaaaa", n_folds=3, members=ALO
         Rules.of(n_folds, is_open=is_open, averages=False),
         lambda params: (params, None),
         Deadline(start, limit),
+        **joint,
     )
     return outcome, entrants
 
@@ -238,6 +245,39 @@ def test_one_kernel_is_tried_whatever_the_limit(clock):
         assert outcome.leader is entrants[0]
         assert len(outcome.untried) == 4
         clock[0] = 0.0
+
+
+JOINT = Members("joint", [0], 1, 9.0, {"training": "joint", "n_estimators": 5})
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_chosen"),
+    [
+        ([6, 7, 8], True),  # ahead on every fold
+        ([9, 4, 7], False),  # ahead by 1.67, with a standard error of 1.76
+        ([4, 5, 6], False),  # equal
+        ([1, 1, 1], False),
+    ],
+)
+def test_joint_training_is_chosen_if_it_is_clearly_better(scores, is_chosen):
+    # the best kernel is number 1; it has the last scores if it is trained jointly
+    search = FakeSearch([[1, 1, 1], [4, 5, 6], [0, 0, 0], scores])
+    outcome, entrants = held(search, kinds="ab", is_open=False, joint=JOINT)
+    (joint,) = outcome.jointly
+    assert search.names[-1] == "b 1, trained jointly on 5 graphs"
+    assert outcome.leader is (joint if is_chosen else entrants[1])
+    assert joint.read == (entrants[1].kernel_params, None) if is_chosen else True
+    assert joint.params == {**entrants[1].kernel_params, **JOINT.params}
+
+
+def test_joint_training_is_not_tried_on_a_single_fold_or_without_time(clock):
+    scores = [[1, 1, 1], [4, 5, 6], [0, 0, 0], [9, 9, 9]]
+    outcome, _ = held(FakeSearch(scores), kinds="ab", n_folds=1, joint=JOINT)
+    assert outcome.jointly == []
+    search = FakeSearch(scores, clock)
+    outcome, _ = held(search, kinds="ab", limit=20, is_open=False, joint=JOINT)
+    assert outcome.jointly == []
+    assert outcome.untried == ["joint training"]
 
 
 def test_joint_training_is_expected_to_take_longer(clock):
@@ -412,6 +452,8 @@ def test_a_line_says_what_was_chosen_among_what(capsys):
     ):
         assert part in fitted.chosen_
     assert f"chosen: {fitted.chosen_}" in capsys.readouterr().err
+    by_name = automatic(scoring="f1_macro").fit(X, Y)
+    assert f"f1_macro {by_name.best_score_:.3f} on 3 folds" in by_name.chosen_
 
 
 def test_examples_with_gaps_have_forests_to_choose_from():
@@ -475,7 +517,7 @@ def test_many_examples_are_searched_in_part(monkeypatch):
 def test_a_tiny_time_limit_still_gives_a_model():
     fitted = automatic(time_limit=1e-9, losses=["edge", "hamming"]).fit(X, Y)
     assert fitted.kernel_ == "linear"
-    assert "the time limit left out rbf" in fitted.chosen_
+    assert re.search("left out rbf, gamma [0-9.]+ / rbf, gamma", fitted.chosen_)
     assert "on 1 fold, best of 4 candidates with 1 kernel" in fitted.chosen_
     assert fitted.chosen_.endswith("2 folds")
     assert np.isfinite(fitted.best_score_)

@@ -21,6 +21,7 @@ from spanforest.graphs import LabelGraph
 from spanforest.kernels import ForestKernel
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning import _examples
+from spanforest.tuning._contest import Entrant
 from spanforest.tuning._cross_validation import Search
 
 
@@ -387,6 +388,58 @@ def test_offsets_of_single_labels_are_chosen_and_saved(tmp_path):
     loaded = load(tmp_path / "model")
     assert_array_equal(loaded.predict(X_new), fitted.predict(X_new))
     assert loaded.cv_results_["param_offset"].tolist() == [0.0, of_labels]
+
+
+# --- joint training, by default -------------------------------------------------------
+
+
+def tuned_anyhow(**params):
+    options = {"kernels": "rbf", "training": "auto", "losses": ["edge", "hamming"]}
+    return tuned(**options | params)
+
+
+@pytest.mark.needs_compiled
+def test_the_best_kernel_is_also_trained_jointly():
+    fitted = tuned_anyhow(n_estimators=7, offsets=[0.0, 0.3]).fit(X, Y)
+    results = pd.DataFrame(fitted.cv_results_)
+    is_joint = np.array([one.get("n_estimators") == 5 for one in results["params"]])
+    apart = results[~is_joint]
+    best = apart.loc[apart["mean_test_score"].idxmax()]
+    assert len(apart) == 2 * 2 + 3  # values of C, losses; the three best at an offset
+    assert set(results[is_joint]["param_loss"]) == {best["param_loss"]}
+    assert results[is_joint]["param_C"].max() == best["param_C"]
+    assert "the best one also trained jointly" in fitted.chosen_
+
+
+@pytest.mark.needs_compiled
+def test_if_joint_training_is_chosen_the_final_ensemble_is_trained_so(monkeypatch):
+    monkeypatch.setattr(Entrant, "is_ahead_of", lambda self, other, n_folds: True)
+    fitted = tuned_anyhow(n_estimators=7).fit(X, Y)
+    assert fitted.best_params_["training"] == "joint"
+    assert fitted.best_params_["n_estimators"] == 5
+    assert len(fitted.graphs_) == 5
+    assert len(fitted.estimators_) == 1
+    assert "rbf, gamma" in fitted.chosen_
+    assert ", trained jointly on 5 graphs, C " in fitted.chosen_
+    plain = RandomGraphEnsembleClassifier(
+        scaling=None, max_iter=1000, random_state=0, **fitted.best_params_
+    )
+    assert_array_equal(plain.fit(X, Y).predict(X_new), fitted.predict(X_new))
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize(
+    ("params", "labels"),
+    [
+        ({}, 2),
+        ({"aggregation": "amm"}, 4),
+        ({"n_estimators": 1, "n_estimators_search": 1}, 4),
+        ({"training": "separate"}, 4),
+    ],
+)
+def test_joint_training_is_not_tried_where_it_is_no_choice(params, labels):
+    fitted = tuned_anyhow(**params).fit(X, Y[:, :labels])
+    assert not any("training" in one for one in fitted.cv_results_["params"])
 
 
 # --- a search that sees only some of the examples -------------------------------------

@@ -61,9 +61,9 @@ DATA_ATTRIBUTES = (
 )
 
 
-def is_auto(kernel: Any) -> bool:
-    """Return whether `fit` chooses the kernel."""
-    return isinstance(kernel, str) and kernel == "auto"
+def is_auto(choice: Any) -> bool:
+    """Return whether `fit` chooses."""
+    return isinstance(choice, str) and choice == "auto"
 
 
 def _limits(seconds: float | None) -> Limits:

@@ -27,7 +27,8 @@ __all__ = ["LabelPredictionsMixin", "Ranking", "needs_probability"]
 class _NeedsProbability:
     """A method that exists with ``probability=True`` only.
 
-    A search that has chosen a threshold has an ensemble with probabilities too. It is scikit-learn's ``available_if`` with a message that says what to do.
+    A search that has chosen a threshold has an ensemble with probabilities too. It is
+    scikit-learn's ``available_if`` with a message that says what to do.
     """
 
     def __init__(self, method: Callable[..., Any]):

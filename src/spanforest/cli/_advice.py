@@ -71,7 +71,7 @@ PHRASES = (
     Phrase("ower the degree", "ower --degree"),
     Phrase("(ower|or) gamma", r"\1 --gamma"),
     Phrase(
-        'Pass them, or kernel="precomputed" if X is a kernel matrix.',
+        'Pass features, or choose the kernel "precomputed" if X is a kernel matrix.',
         "A kernel matrix is the array K of an npz file.",
     ),
     Phrase(

@@ -124,6 +124,8 @@ def _plain(dataset: "Dataset", wanted: Wanted, parameters: dict[str, Any]) -> An
         for option, value in wanted.plain.items()
         if value is not None and option != "--kernel"
     }
+    if parameters["training"] == "auto":
+        parameters["training"] = "separate"
     defaults = {"n_estimators": _PLAIN_TREES}
     kernel = _choose_kernel(dataset, wanted.plain["--kernel"])
     return RandomGraphEnsembleClassifier(

@@ -53,7 +53,7 @@ def train(
     missing: options.MissingOption = None,
     trees: options.TreesOption = None,
     aggregation: options.AggregationOption = Aggregation.mam,
-    training: options.TrainingOption = TrainingMode.separate,
+    training: options.TrainingOption = TrainingMode.auto,
     graph: options.GraphOption = None,
     class_weight: options.ClassWeightOption = None,
     probability: options.ProbabilityOption = False,
@@ -78,7 +78,8 @@ def train(
     The model file stores the names of labels and features and how the features were
     scaled, so that predict and evaluate need nothing else.
     """
-    if training is not TrainingMode.separate and aggregation is not Aggregation.mam:
+    is_joint = training in (TrainingMode.joint, TrainingMode.both)
+    if is_joint and aggregation is not Aggregation.mam:
         raise bad_option(
             f"{aggregation.value} needs members that are trained apart. Leave it out, "
             f"or leave out --training {training.value}.",

@@ -50,6 +50,7 @@ class Loss(StrEnum):
 class TrainingMode(StrEnum):
     """Whether every graph has a model of its own, or tuning tries both ways."""
 
+    auto = "auto"
     separate = "separate"
     joint = "joint"
     both = "both"
@@ -227,7 +228,9 @@ TrainingOption = Annotated[
     TrainingMode,
     typer.Option(
         help="separate: a model for every graph. joint: one model on the union of the "
-        "graphs; a few graphs (--trees 5) then suffice. both: tuning tries both.",
+        "graphs; a few graphs (--trees 5) then suffice. both: tuning tries both with "
+        "every kernel. auto: separate, but tuning also tries the best kernel jointly, "
+        "with few labels and examples.",
     ),
 ]
 GraphOption = Annotated[

@@ -24,6 +24,10 @@ MOST_CALIBRATED = 3000  # examples, if nobody asked for thresholds
 THRESHOLDS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 # Trees of a forest in the search; the final forest has all of its trees.
 SEARCH_TREES = 100
+# Joint training is tried on the union of few graphs, with few labels and examples.
+JOINT_GRAPHS = 5
+MOST_JOINT_LABELS = 40
+MOST_JOINT_EXAMPLES = 3000
 MOST_COLUMNS = 100  # of a table whose entries are mostly zero, such as a survey
 
 

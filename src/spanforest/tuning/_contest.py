@@ -4,7 +4,8 @@ Kernels that were named are tried on all folds. Otherwise the best kernel of eac
 goes on after the first fold, and in the end averages of the best three are tried too.
 Their members have the same graphs, so averages need no training. With the best of all,
 thresholds on probabilities are tried. Where members may be trained separately or
-jointly, each kernel takes part in both ways.
+jointly, each kernel takes part in both ways, or the best kernel is trained jointly in
+the end.
 
 A kernel that goes on after the first round, and is best with the largest C then, is
 tried with larger values.
@@ -55,7 +56,7 @@ class Entrant:
     members: Members
     table: ResultTable
     n_costs: int  # that it is tried with
-    is_named_by_training: bool = False  # where training is a choice
+    at_losses: Sequence[int]  # places of the losses that it is tried with
     read: tuple[RandomGraphEnsembleClassifier, TrainingSet] | None = None
     seconds: float = 0.0  # that its last round took
     held_out: AllHeldOut = field(default_factory=dict)
@@ -63,8 +64,7 @@ class Entrant:
     @property
     def params(self) -> dict[str, Any]:
         """The parameters that tell it from others."""
-        training = {"training": self.members.training}
-        return self.kernel_params | (training if self.is_named_by_training else {})
+        return self.kernel_params | dict(self.members.params)
 
     @property
     def name(self) -> str:
@@ -90,6 +90,15 @@ class Entrant:
     def n_kept(self) -> int:
         """Number of folds whose held-out scores have been kept."""
         return len({place for place, _ in self.held_out})
+
+    def is_ahead_of(self, other: Entrant, n_folds: int) -> bool:
+        """Return whether it is better by more than the standard error of this.
+
+        Both are taken by their best candidates, fold by fold.
+        """
+        scores = [one.table.scores_of_best(n_folds) for one in (self, other)]
+        ahead = scores[0] - scores[1]
+        return bool(ahead.mean() > ahead.std(ddof=1) / np.sqrt(n_folds))
 
     def forget(self) -> None:
         """Make room: it takes no part any more."""
@@ -139,6 +148,7 @@ class Outcome(NamedTuple):
     n_folds: int
     untried: list[str]  # for lack of time: names of kernels, and what else is missing
     averages: list[Entrant]
+    jointly: list[Entrant]  # what was also trained jointly, after all others
     notes: list[str]  # what was not tried for other reasons
 
 
@@ -148,8 +158,11 @@ def compete(
     rules: Rules,
     reader: Reader,
     deadline: Deadline,
+    joint: Members | None = None,
 ) -> Outcome:
     """Score kernels in rounds of some folds each; after each the best go on.
+
+    In the end the best kernel is tried with the members `joint`, if there are any.
 
     With a deadline, a kernel is tried, and another round is held, if that and the
     training of the final ensemble are expected to end in time. The first kernel is
@@ -179,6 +192,9 @@ def compete(
     if not are_all:
         untried.append("some averages" if averages else "averages of kernels")
     leader, slower = contest.choose([*going, *averages], n_folds)
+    jointly, in_time = contest.try_jointly(joint, going, n_folds)
+    untried += [] if in_time else ["joint training"]
+    leader = next((one for one in jointly if one.is_ahead_of(leader, n_folds)), leader)
     notes = contest.hindrances(leader, n_folds)
     if slower:
         names = ", ".join(one.name for one in slower)
@@ -186,10 +202,10 @@ def compete(
     if not contest.try_thresholds(leader, n_folds):
         untried.append("thresholds")
     leader.held_out = {}
-    for one in (*going, *averages):
+    for one in (*going, *averages, *jointly):
         if one is not leader:
             one.forget()
-    return Outcome(leader, n_folds, untried, averages, notes)
+    return Outcome(leader, n_folds, untried, averages, jointly, notes)
 
 
 @dataclass
@@ -285,6 +301,28 @@ class Contest:
             averages.append(average)
         return averages, True
 
+    def try_jointly(
+        self, members: Members | None, entrants: list[Entrant], n_folds: int
+    ) -> tuple[list[Entrant], bool]:
+        """Train the best kernel jointly too, and say whether time allowed for it.
+
+        It is tried with its best loss, and with values of C up to its best one. A
+        single fold would not tell whether joint training is better.
+        """
+        alone = [one for one in entrants if len(one.kernels) == 1]
+        if members is None or n_folds < 2 or not alone:
+            return [], True
+        best = _best(alone, n_folds)[0]
+        seconds = UNKNOWN * members.slowness * (n_folds + 1) * best.seconds
+        if not self.deadline.allows(seconds):
+            return [], False
+        at_c, at_loss, _ = best.table.place_of_best(n_folds)
+        first = at_c + 1, [at_loss]
+        table = ResultTable(self.search.grid, len(self.search.folds), first)
+        joint = Entrant(best.kernel_params, members, table, *first, read=best.read)
+        self._score(joint, range(n_folds))
+        return [joint], True
+
     def choose(
         self, entrants: list[Entrant], n_folds: int
     ) -> tuple[Entrant, list[Entrant]]:
@@ -335,7 +373,9 @@ class Contest:
         what, members = entrant.name, entrant.members
         if len(places) == 1:
             what += f", fold {places[0] + 1} of {len(search.folds)}"
-        held_out = search.train(data, members, what, places, entrant.n_costs)
+        held_out = search.train(
+            *(data, members, what, places), entrant.n_costs, entrant.at_losses
+        )
         search.score(held_out, entrant.table, members)
         entrant.held_out.update(held_out)
         entrant.seconds = clock() - start
@@ -420,10 +460,8 @@ def _average_of(group: Sequence[Entrant], table: ResultTable) -> Entrant:
         for key, (_, values) in group[0].held_out.items()
     }
     first, n_costs = group[0], min(one.n_costs for one in group)
-    return Entrant(
-        *(params, first.members, table, n_costs, first.is_named_by_training),
-        held_out=held_out,
-    )
+    shared = first.members, table, n_costs, first.at_losses
+    return Entrant(params, *shared, held_out=held_out)
 
 
 def entrant_name(params: dict[str, Any]) -> str:
@@ -433,11 +471,14 @@ def entrant_name(params: dict[str, Any]) -> str:
     --------
     >>> entrant_name({"kernel": "rbf", "gamma": 0.5})
     'rbf, gamma 0.5'
-    >>> entrant_name({"kernel": "linear", "training": "joint"})
-    'linear, trained jointly'
+    >>> entrant_name({"kernel": "linear", "training": "joint", "n_estimators": 5})
+    'linear, trained jointly on 5 graphs'
     """
-    is_joint = params.get("training") == "joint"
-    return kernel_name(params) + (", trained jointly" if is_joint else "")
+    if params.get("training") != "joint":
+        return kernel_name(params)
+    n_graphs = params.get("n_estimators")
+    graphs = f" on {count(n_graphs, 'graph')}" if n_graphs else ""
+    return f"{kernel_name(params)}, trained jointly{graphs}"
 
 
 def kernel_name(params: dict[str, Any]) -> str:
@@ -472,8 +513,28 @@ def decision_in_words(params: dict[str, Any]) -> str:
     return "offsets of labels" if np.ndim(number) else f"{name} {number:g}"
 
 
+def score_name(scoring: Any) -> str:
+    """Return what users call a score; the mean of our measures is "score".
+
+    Examples
+    --------
+    >>> score_name("mean"), score_name("f1_macro"), score_name(np.mean)
+    ('score', 'f1_macro', 'mean')
+    >>> score_name(lambda truth, predicted: 1.0)
+    'score'
+    """
+    if isinstance(scoring, str):
+        return "score" if scoring == "mean" else scoring
+    name = getattr(scoring, "__name__", "")
+    return name if name.isidentifier() else "score"
+
+
 def choice_in_words(
-    results: dict[str, Any], best: int, outcome: Outcome, notes: Sequence[str]
+    results: dict[str, Any],
+    best: int,
+    outcome: Outcome,
+    notes: Sequence[str],
+    scoring: Any = "mean",
 ) -> str:
     """Return one line that says what was chosen among what.
 
@@ -487,6 +548,8 @@ def choice_in_words(
         Of the kernels.
     notes : sequence of str
         What else users should know.
+    scoring : str or callable
+        What candidates were compared by, as the user gave it.
     """
     params, scores = results["params"][best], results["mean_test_score"]
     tried = np.flatnonzero(np.isfinite(results["split0_test_score"]))
@@ -495,11 +558,13 @@ def choice_in_words(
     among = count(len(names) - n_averages, "kernel")
     if n_averages:
         among += f" and {count(n_averages, 'average')} of them"
-    if outcome.leader.is_named_by_training:
+    if outcome.jointly:
+        among += ", the best one also trained jointly"
+    elif "training" in params:
         among += ", trained separately and jointly"
     line = (
         f"{entrant_name(params)}, C {params['C']:g}, loss {params['loss']}, "
-        f"{decision_in_words(params)}: score {scores[best]:.3f} on "
+        f"{decision_in_words(params)}: {score_name(scoring)} {scores[best]:.3f} on "
         f"{count(outcome.n_folds, 'fold')}, best of {count(len(tried), 'candidate')} "
         f"with {among}"
     )
@@ -509,5 +574,5 @@ def choice_in_words(
         left_out.append(count(n_folds - outcome.n_folds, "fold"))
     notes = [*notes, *outcome.notes]
     if left_out:
-        notes = [*notes, f"the time limit left out {', '.join(left_out)}"]
+        notes = [*notes, f"the time limit left out {' / '.join(left_out)}"]
     return "; ".join([line, *(note for note in notes if note)])

@@ -8,9 +8,10 @@ scores: neither needs training.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,8 +67,17 @@ class ResultTable:
     what was not tried. Costs are values of C.
     """
 
-    def __init__(self, grid: Grid, n_folds: int) -> None:
+    def __init__(
+        self, grid: Grid, n_folds: int, first: tuple[int, list[int]] | None = None
+    ) -> None:
+        """Set up the results; `first` is how many values of C, and which losses.
+
+        These are listed even if there was no time to try them; None: all of the grid's.
+        """
         shape = *grid.shape, n_folds
+        n_costs, at_losses = first or (grid.n_first, range(len(grid.losses)))
+        self.is_listed = np.zeros(grid.shape, dtype=bool)
+        self.is_listed[:n_costs, at_losses, 0] = True
         self.scores = np.full(shape, np.nan)
         self.fit_seconds = np.full(shape, np.nan)
         self.score_seconds = np.full(shape, np.nan)
@@ -81,6 +91,10 @@ class ResultTable:
     def best(self, n_folds: int) -> float:
         """Return the highest mean over the first folds."""
         return float(self.means(n_folds).max())
+
+    def scores_of_best(self, n_folds: int) -> NDArray[np.float64]:
+        """Return the scores of the candidate with the highest mean, fold by fold."""
+        return self.scores[self.place_of_best(n_folds)][:n_folds]
 
     def place_of_best(self, n_folds: int) -> tuple[int, int, int]:
         """Return the places of C, loss and decision with the highest mean."""
@@ -183,6 +197,7 @@ class Members(NamedTuple):
     draws: list[Any]  # those that are trained jointly have one draw together
     n_final: int  # how many draws the final ensemble has
     slowness: float = 1.0  # how many times as long as trees it may take, while unknown
+    params: Mapping[str, Any] = MappingProxyType({})  # that tell it from other ways
 
     @property
     def is_joint(self) -> bool:
@@ -218,10 +233,11 @@ class Search(NamedTuple):
         what: str,
         places: Sequence[int],
         n_costs: int,
+        at_losses: Sequence[int],
     ) -> AllHeldOut:
         """Train all members with one kernel on some folds; `what` names it to users.
 
-        They are trained with the first `n_costs` values of C.
+        They are trained with the first `n_costs` values of C, and with some losses.
 
         Kernels are in single precision, which takes half the memory and time; its
         rounding is far below the tolerance of the search.
@@ -230,7 +246,7 @@ class Search(NamedTuple):
         folds = {place: Fold.of(data, *self.folds[place]) for place in places}
         losses = self.grid.losses
         settings = [self.settings._replace(loss=loss) for loss in losses]
-        keys = list(product(places, range(len(losses))))
+        keys = list(product(places, at_losses))
         costs = self.grid.Cs[:n_costs]
         calls = [
             (*folds[place].of_member(t), draw, settings[at_loss], costs)
@@ -255,7 +271,8 @@ class Search(NamedTuple):
             share = len(members.draws) / len(held.members)
             seconds = held.seconds[:n_costs] * share
             table.fit_seconds[:n_costs, at_loss, :, place] = seconds[:, None]
-        everywhere = list(product(range(n_costs), range(len(self.grid.losses))))
+        at_losses = sorted({at_loss for _, at_loss in held_out})
+        everywhere = list(product(range(n_costs), at_losses))
         self._decode(held_out, table, everywhere, [0])
         if not table.near_best:
             table.near_best = self._near_best(table, {place for place, _ in held_out})
@@ -409,10 +426,8 @@ def cv_results(
         _stacked([getattr(table, name) for table in tables])
         for name in ("scores", "fit_seconds", "score_seconds")
     )
-    is_always_tried = np.zeros(grid.shape, dtype=bool)
-    is_always_tried[: grid.n_first, :, 0] = True
     is_kept = np.isfinite(scores).any(axis=1)
-    is_kept |= np.tile(is_always_tried.ravel(), len(tables))
+    is_kept |= np.concatenate([table.is_listed.ravel() for table in tables])
     kept = np.flatnonzero(is_kept)
     params, scores = [params[place] for place in kept], scores[kept]
     results: dict[str, Any] = {}
@@ -424,8 +439,9 @@ def cv_results(
     kinds["offset"] = object if has_lists else float
     if grid.thresholds:
         kinds["threshold"] = float
-    if any("training" in one for one in kernels):
-        kinds["training"] = object
+    for name in ("training", "n_estimators"):
+        if any(name in one for one in kernels):
+            kinds[name] = object
     for key, kind in kinds.items():
         column = np.ma.masked_all(len(params), dtype=kind)
         for place, candidate in enumerate(params):

@@ -34,6 +34,9 @@ from spanforest.ensemble import (
 from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import find_loss
 from spanforest.tuning._candidates import (
+    JOINT_GRAPHS,
+    MOST_JOINT_EXAMPLES,
+    MOST_JOINT_LABELS,
     as_list,
     read_costs,
     read_offsets,
@@ -78,8 +81,8 @@ def _delegated(method: Callable[..., Any]) -> Callable[..., Any]:
 class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     """Random graph ensemble that chooses its parameters by cross-validation.
 
-    It chooses the kernel, its scale, C, the loss, and an offset or a threshold; if
-    asked, also how to train. Candidates are tried with a few trees on every fold. Then
+    It chooses the kernel, its scale, C, the loss, an offset or a threshold, and how to
+    train. Candidates are tried with a few trees on every fold. Then
     an ensemble of full size is trained on all examples with the best one. Predictions
     and fitted attributes are those of that ensemble, `best_estimator_`.
 
@@ -96,10 +99,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         This is the size of the final ensemble.
     aggregation
         The search combines them in the same way.
-    training : {"separate", "joint"} or sequence of both
+    training : {"auto", "separate", "joint"} or sequence of the last two
         ``"separate"``: one model per graph. ``"joint"``: one model on the union of all
         graphs, also in the search, whatever `n_estimators_search` is. With both, every
         kernel is tried in both ways; with many labels that takes far longer.
+        ``"auto"``: separate; but with 3 to 40 labels and at most 3,000 examples, the
+        best kernel is also trained jointly, on the first five graphs. That is chosen if
+        it is better by more than the standard error of the difference between folds.
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
@@ -184,8 +190,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     best_score_ : float
         Mean score over the folds of the choice.
     best_index_ : int
-        Its place in `cv_results_`; of equal candidates the first. Under a time limit
-        there may be better ones, which would have taken too long to train.
+        Its place in `cv_results_`; of equal candidates the first. There may be better
+        ones: under a time limit some would have taken too long to train, and joint
+        training must be clearly better.
     best_estimator_ : RandomGraphEnsembleClassifier
         The final ensemble, which all methods delegate to.
     cv_results_ : dict of arrays
@@ -236,7 +243,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         fit_intercept=True,
         tol=0.05,
         max_iter=1000,
-        training="separate",
+        training="auto",
         missing_label=None,
         class_weight=None,
         cv=3,
@@ -346,13 +353,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         members = [
             self._members(template, kernels, each, n_labels) for each in trainings
         ]
+        if len(trainings) > 1:
+            members = [
+                one._replace(params={"training": one.training}) for one in members
+            ]
         search = self._prepare(template, everything, seen, targets)
         n_folds, n_costs = len(search.folds), search.grid.n_first
+        at_losses = range(len(search.grid.losses))
         entrants = [
-            Entrant(
-                *(kernel, each, ResultTable(search.grid, n_folds), n_costs),
-                is_named_by_training=len(trainings) > 1,
-            )
+            Entrant(kernel, each, ResultTable(search.grid, n_folds), n_costs, at_losses)
             for kernel in kernels
             for each in members
         ]
@@ -366,8 +375,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             ensemble.set_params(kernel=with_fewer_trees(ensemble.kernel))
             return ensemble, ensemble._begin_fit(*seen, for_folds=True)
 
-        outcome = compete(search, entrants, rules, reader, deadline)
-        entrants += outcome.averages
+        joint = self._joint_trial(template, search)
+        outcome = compete(search, entrants, rules, reader, deadline, joint)
+        entrants += [*outcome.averages, *outcome.jointly]
         results = cv_results(
             [entrant.params for entrant in entrants],
             search.grid,
@@ -377,7 +387,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self._store_choice(results, outcome.leader.params)
         notes = [menu.note, note]
         self.chosen_ = choice_in_words(
-            self.cv_results_, self.best_index_, outcome, notes
+            *(self.cv_results_, self.best_index_, outcome, notes), self.scoring
         )
         say(f"chosen: {self.chosen_}", verbose=bool(self.verbose))
         read = outcome.leader.read if seen is everything else None
@@ -445,8 +455,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return shared
 
     def _read_trainings(self) -> list[str]:
-        """Return the ways of training to choose from, each once."""
+        """Return the ways of training that kernels take part with, each once."""
         trainings = as_list("training", self.training)
+        if is_auto(self.training):
+            return ["separate"]
         checked = [check_option("training", one, TRAININGS) for one in trainings]
         return list(dict.fromkeys(checked))
 
@@ -473,6 +485,24 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         density = min(template.n_estimators, n_labels / 2)
         slowness = max(1.0, density**2) if training == "joint" else 1.0
         return Members(training, draws, n_final, slowness)
+
+    def _joint_trial(
+        self, template: RandomGraphEnsembleClassifier, search: Search
+    ) -> Members | None:
+        """Return members to train jointly with the best kernel; None if they are not.
+
+        With two labels, one graph, or members that vote, joint training is no choice.
+        """
+        n_labels = len(search.judge.coding.classes)
+        is_small = 2 < n_labels <= MOST_JOINT_LABELS
+        is_small &= search.n_samples <= MOST_JOINT_EXAMPLES
+        n_graphs = min(JOINT_GRAPHS, template.n_estimators)
+        is_choice = is_auto(self.training) and n_graphs > 1
+        if not (is_small and is_choice and self.aggregation == "mam"):
+            return None
+        few = clone(template).set_params(n_estimators=n_graphs)
+        params = {"training": "joint", "n_estimators": n_graphs}
+        return self._members(few, [], "joint", n_labels)._replace(params=params)
 
     def _prepare(
         self,
@@ -517,6 +547,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.cv_results_ = results
         is_of_leader = [
             all(params.get(name) is value for name, value in leader.items())
+            and ("training" in params) == ("training" in leader)
             for params in results["params"]
         ]
         ranks = np.where(is_of_leader, results["rank_test_score"], np.inf)
