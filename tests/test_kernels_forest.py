@@ -216,6 +216,7 @@ def test_labels_that_teach_nothing_give_one_constant_target():
         ({"max_leaf_nodes": 1}, "max_leaf_nodes .* at least 2, or None; got 1"),
         ({"kind": "extra_trees"}, "kind .* 'random', 'boosted'; got 'extra_trees'"),
         ({"categories": "colour"}, r"a list of columns, such as \['colour'\]"),
+        ({"categories": 7}, r"a list of columns, .* or None; got 7. Pass \[7\] for"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):
@@ -237,6 +238,7 @@ def test_kernels_with_equal_parameters_are_equal():
     assert one == other == clone(one)
     assert one != ForestKernel(6, categories=["a"])
     assert one != "forest"
+    assert one != ForestKernel(5, categories=7)
     assert KernelSpec(one) == KernelSpec(other)
     assert repr(ForestKernel(5)) == "ForestKernel(n_estimators=5)"
 

@@ -405,8 +405,9 @@ def test_a_single_kernel_sees_a_column_per_category(kernel):
 
 def test_any_forest_of_a_list_may_name_the_columns_of_categories():
     X = np.column_stack([NUMBERS[:, :1].astype(object), COLOURS])
-    kernels = [TREES, ForestKernel(10, categories=[1])]
-    assert ensemble(kernels, C=10).fit(X, COLOURED).score(X, COLOURED) > 0.9
+    for columns in ([1], np.array([1, 1])):
+        kernels = [TREES, ForestKernel(10, categories=columns)]
+        assert ensemble(kernels, C=10).fit(X, COLOURED).score(X, COLOURED) > 0.9
 
 
 def test_features_are_scaled_for_each_kernel_as_if_it_were_alone():

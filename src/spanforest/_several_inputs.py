@@ -107,7 +107,8 @@ class _Composed(Input):
         if reset:
             singles = self.singles
             forests = [given for given in singles if isinstance(given, ForestInput)]
-            told = [name for one in forests for name in one.kernel.categories or ()]
+            named = [one.kernel.categories for one in forests]
+            told = [name for names in named if names is not None for name in names]
             for given in forests:
                 given.has_indicators = len(forests) < len(singles)
             self._keep_columns(CategoryColumns.of(X, told))

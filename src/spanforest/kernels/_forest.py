@@ -143,6 +143,12 @@ class ForestKernel(BaseEstimator):
                 "categories of a ForestKernel must be a list of columns, such as "
                 f"[{quoted(self.categories)}]; got the text {quoted(self.categories)}."
             )
+        if self.categories is not None and not np.iterable(self.categories):
+            raise ValueError(
+                "categories of a ForestKernel must be a list of columns, by name or "
+                f"position, or None; got {quoted(self.categories)}. Pass "
+                f"[{quoted(self.categories)}] for a single column."
+            )
 
     def grow(
         self,
@@ -436,7 +442,7 @@ def _columns_of(X: Any) -> Any:
 
 def _comparable(kernel: ForestKernel) -> dict[str, Any]:
     params = kernel.get_params(deep=False)
-    if params["categories"] is not None:
+    if np.iterable(params["categories"]):  # `check` refuses all but lists and None
         params["categories"] = list(params["categories"])
     return params
 
