@@ -10,7 +10,9 @@ from scipy import sparse
 
 from spanforest import RandomGraphEnsembleClassifier, RandomGraphEnsembleClassifierCV
 from spanforest._category_columns import CategoryColumns, point_out_dates
+from spanforest.kernels import ForestKernel
 
+NAMING = ForestKernel(2, categories=["c"])
 SIZES = pd.Categorical(["small", "large", None], ["small", "medium", "large"])
 
 
@@ -176,6 +178,30 @@ def test_complex_numbers_beside_categories_are_refused():
     frame = pd.DataFrame({"kind": pd.Categorical(["a", "b"]), "z": [1j, 2.0]})
     with pytest.raises(ValueError, match="Complex data not supported: column 'z'"):
         CategoryColumns.of(frame, None).numbers(frame)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "linear", "forest"])
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "category"])
+@pytest.mark.parametrize("values", [np.full(20, 1j), np.full(20, 1j).astype(object)])
+def test_complex_columns_are_refused_beside_columns_of_any_type(kernel, dtype, values):
+    frame = pd.DataFrame({"a": pd.Series(np.arange(20) % 3).astype(dtype), "z": values})
+    with pytest.raises(ValueError, match="Complex data not supported: column 'z'"):
+        RandomGraphEnsembleClassifier(2, kernel=kernel).fit(frame, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("value", [[1], np.array([1, 2])])
+@pytest.mark.parametrize("kernel", ["auto", "forest", NAMING])
+def test_columns_of_lists_are_named(kernel, value):
+    column = pd.Series([value] * 20, dtype=object)
+    frame = pd.DataFrame({"a": np.arange(20.0), "c": column})
+    message = "column 'c' of X must hold one value in each row; found .*[1:2]"
+    with pytest.raises(ValueError, match=message):
+        RandomGraphEnsembleClassifier(2, kernel=kernel).fit(frame, np.arange(20) % 2)
+    known = CategoryColumns.of(frame.assign(c="red"), ["c"])
+    with pytest.raises(ValueError, match=message):
+        known.numbers(frame)
+    with pytest.raises(ValueError, match="column 1 of X must hold one value"):
+        RandomGraphEnsembleClassifier(2).fit(frame.to_numpy(), np.arange(20) % 2)
 
 
 def test_codes_in_place_of_categories_are_refused():

@@ -32,6 +32,10 @@ K_asymmetric = K + np.triu(np.ones_like(K), 1)
 DISTANCES = -2 * K + np.diag(K)[:, None] + np.diag(K)
 
 
+K_GAP = K.copy()
+K_GAP[[3, 5], [5, 3]] = np.nan
+
+
 INDEFINITE = 0.6 * np.array([[0, 1, 1], [1, 0, -1], [1, -1, 0]]) + np.eye(3)
 
 
@@ -97,7 +101,8 @@ given = {"kernel": "precomputed"}
         (given, -K, Y, "positive semidefinite.*is negative. Pass a kernel matrix"),
         (given, DISTANCES, Y, "positive semidefinite.*Pass a kernel matrix, not dist"),
         (given, INDEFINITE, Y[:3], "smallest eigenvalue.*-0.2.*clipping the negative"),
-        (given, K + np.nan, Y, "Input X contains NaN"),
+        (given, K_GAP, Y, r"contains NaN: .* 2 gaps, the first at row 3, column 5"),
+        (given, pd.DataFrame(K_GAP), Y, r"row 3, column 5\..*Compute these values"),
         ({**given, "normalize_kernel": True}, K, Y, "diagonal is not 1.*unit_diagonal"),
     ],
 )
@@ -128,6 +133,8 @@ def test_bad_new_data_is_refused_with_a_reason(classifier, method):
     with pytest.raises(ValueError, match="Input X contains NaN"):
         call(spoiled(np.nan))
     call = getattr(classifier.set_params(kernel="precomputed").fit(K, Y), method)
+    with pytest.raises(ValueError, match=r"has 1 gap at row 0, column 5\. It needs"):
+        call(K_GAP[3:4])
     with pytest.raises(
         ValueError,
         match=r"with the 60 training examples.*got 25 columns. Compute K\(X_test, X_tr",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -68,7 +69,7 @@ class CategoryColumns:
             places |= {j for j in range(X.shape[1]) if _is_category(_column(X, j))}
         if not places:
             return None
-        return cls({j: _categories(_column(X, j)) for j in sorted(places)})
+        return cls({j: _categories(_column(X, j), _name(X, j)) for j in sorted(places)})
 
     def numbers(self, X: Any) -> NDArray[np.float64]:
         """Return X with numbers for categories, NaN for unknown and missing ones."""
@@ -82,7 +83,7 @@ class CategoryColumns:
         for j in range(X.shape[1]):
             column = _column(X, j)
             if j in self.categories:
-                known, values = self.categories[j], _values(column)
+                known, values = self.categories[j], _single_values(column, _name(X, j))
                 _check_kind(known, values, _name(X, j))
                 codes = {value: code for code, value in enumerate(known)}
                 matrix[:, j] = [codes.get(value, np.nan) for value in values]
@@ -165,7 +166,7 @@ def _is_date(value: Any) -> bool:
 
 
 def point_out_text(X: Any) -> None:
-    """Raise an error about the first column that holds text, if there is one.
+    """Raise an error about the first column that holds no numbers, if there is one.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def point_out_text(X: Any) -> None:
     ValueError: column 0 of X must hold numbers; found 'red'. ...
     """
     X = X if _is_frame(X) else np.asarray(X, dtype=object)
-    if np.ndim(X) == 1:
+    if np.ndim(X) == 1 and isinstance(X[0], str):
         raise ValueError(
             f"X must be a table of numbers; found the text {quoted(X[0])}. Turn "
             "texts into numbers first, for example with scikit-learn's TfidfVectorizer."
@@ -207,6 +208,22 @@ def point_out_dates(X: Any) -> None:
             _refuse_dates(X[:, j], j, X.dtype)
 
 
+def point_out_complex(X: Any) -> None:
+    """Raise an error about the first complex column of a data frame, if there is one.
+
+    scikit-learn drops the imaginary parts if other columns are of pandas' nullable
+    types.
+
+    Examples
+    --------
+    >>> point_out_complex(np.array([[1j]]))  # scikit-learn's checks refuse it
+    """
+    if _is_frame(X) and not _is_arrow(X):
+        for name, one in zip(_names(X), X.dtypes, strict=True):
+            if getattr(one, "kind", "") == "c":
+                _refuse_complex(name)
+
+
 def _is_object(column_type: Any) -> bool:
     return str(column_type).lower() == "object"
 
@@ -233,6 +250,21 @@ def _refuse_column(name: Any, what: str, holds_durations: bool) -> NoReturn:
     raise ValueError(
         f"column {quoted(name)} of X must hold numbers; it holds {kind} ({what}). Turn "
         f"them into {numbers}, or leave the column out."
+    )
+
+
+def _refuse_complex(name: Any) -> NoReturn:
+    raise ValueError(
+        f"Complex data not supported: column {quoted(name)} of X. Make features of the "
+        "real and the imaginary parts, for example."
+    )
+
+
+def _refuse_nested(name: Any, value: Any) -> NoReturn:
+    raise ValueError(
+        f"column {quoted(name)} of X must hold one value in each row; found "
+        f"{quoted(value)}. Give each of its entries a column of its own, or leave the "
+        "column out."
     )
 
 
@@ -302,12 +334,13 @@ def _is_category(series: Any) -> bool:
     return str(series.dtype).partition("(")[0] in _CATEGORY_TYPES
 
 
-def _categories(column: Any) -> list[Any]:
+def _categories(column: Any, name: Any) -> list[Any]:
     """Return the categories that occur in their order: that of pandas, else sorted."""
     if hasattr(column, "cat") and hasattr(column.cat, "categories"):
         # a selection of rows still declares the categories of all rows
         return list(column.cat.remove_unused_categories().cat.categories)
-    seen = [value for value in dict.fromkeys(_values(column)) if not is_missing(value)]
+    values = dict.fromkeys(_single_values(column, name))
+    seen = [value for value in values if not is_missing(value)]
     try:
         return sorted(seen)
     except TypeError:  # text beside numbers
@@ -318,19 +351,34 @@ def _values(column: Any) -> list[Any]:
     return np.asarray(column, dtype=object).tolist()
 
 
+def _single_values(column: Any, name: Any) -> list[Any]:
+    """Return the values of a column of categories; refuse lists and the like."""
+    values = _values(column)
+    for value in values:
+        try:
+            hash(value)
+        except TypeError:
+            _refuse_nested(name, value)
+    return values
+
+
 def _floats(column: Any, name: Any) -> NDArray[np.float64]:
     """Return a column of numbers, NaN where it is missing."""
     column_type = getattr(column, "dtype", None)
     _refuse_dates(column, name, column_type)
     if getattr(column_type, "kind", "") == "c":
-        raise ValueError(f"Complex data not supported: column {quoted(name)} of X.")
+        _refuse_complex(name)
     try:
         if hasattr(column, "iloc"):  # pandas.NA is no number for NumPy
             return column.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         known = (value for value in _values(column) if not is_missing(value))
-        text = next(value for value in known if not isinstance(value, int | float))
+        text = next(value for value in known if not isinstance(value, Real))
+        if isinstance(text, complex):
+            _refuse_complex(name)
+        if isinstance(text, Collection) and not isinstance(text, str | bytes):
+            _refuse_nested(name, text)
         raise ValueError(
             f"column {quoted(name)} of X must hold numbers; found {quoted(text)}. If "
             'it holds categories, give it the type "category" in pandas, or name it in '

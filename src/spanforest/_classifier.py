@@ -14,7 +14,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from spanforest._category_columns import point_out_dates, point_out_text
+from spanforest._category_columns import (
+    point_out_complex,
+    point_out_dates,
+    point_out_text,
+)
 from spanforest._copies import put_together
 from spanforest._input_kinds import input_for, kinds_of_inputs
 from spanforest._inputs import Input, Resources
@@ -26,7 +30,7 @@ from spanforest._parameters import LARGEST, check_count, check_number, check_opt
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import WeightedLabels, read_targets
-from spanforest._wording import did_you_mean, listed, quoted
+from spanforest._wording import did_you_mean, listed
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
@@ -48,6 +52,8 @@ DECODERS: dict[str, Decoder] = {
         else max_product(factors, scores)[0]
     ),
 }
+# in messages of NumPy and pandas about values that are no numbers
+NO_NUMBER = ("could not convert string", "NAType", "with a sequence", "not 'complex'")
 # private attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = ("_stacked_weights", "_calibrated_aggregation", "_fit_digest")
 # attributes that describe the training data: members have those of their ensemble
@@ -239,6 +245,7 @@ class GraphClassifier(
                 numbers = self._input.numbers(X)
                 return check_array(numbers, estimator=self, input_name="X", **options)
             point_out_dates(X)
+            point_out_complex(X)
             return validate_data(self, X, reset=reset, **options)
         except (TypeError, ValueError) as error:
             if "got 1D array instead" in str(error):  # scikit-learn shows the array
@@ -247,19 +254,11 @@ class GraphClassifier(
                     f"{np.shape(X)}. Reshape your data with X.reshape(-1, 1) if it is "
                     "one feature, or with X.reshape(1, -1) if it is one example."
                 ) from None
-            if "could not convert string" in str(error) or "NAType" in str(error):
+            if any(clue in str(error) for clue in NO_NUMBER):
                 point_out_text(X)
-            if accepts_nan or "contains NaN" not in str(error):
-                raise
-            inside = self._input.singles
-            kernels = [given.spec.name for given in inside if not given.accepts_nan]
-            where = " in a dense X" if sparse.issparse(X) else ""
-            raise ValueError(
-                f"Input X contains NaN, and the kernel {quoted(kernels[0])} needs a "
-                f'number for every feature. Choose kernel="forest", which accepts NaN'
-                f"{where}, or fill the gaps first, for example with "
-                "sklearn.impute.SimpleImputer."
-            ) from None
+            if "contains NaN" in str(error) and not accepts_nan:
+                self._input.refuse_gaps(X)
+            raise
 
     def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> WeightedLabels:
         """Check labels and weights against examples that were checked."""

@@ -14,11 +14,12 @@ Several kernels together are kinds of their own, in `_several_inputs`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_array
 
 from spanforest._category_columns import CategoryColumns
 from spanforest._copies import Copies
@@ -31,6 +32,7 @@ from spanforest._kernel_rows import (
     KernelRows,
 )
 from spanforest._scaling import Rule, Scaling, check_scaling, rule_for
+from spanforest._wording import count, quoted
 from spanforest.factors import Coordinates
 from spanforest.kernels import (
     KernelSpec,
@@ -192,6 +194,16 @@ class Input(ABC):
     def numbers(self, X: Any) -> NDArray[np.float64]:
         """Return the user's X with numbers in place of categories; here X."""
         return X
+
+    def refuse_gaps(self, X: Any) -> NoReturn:
+        """Raise the error about an X with NaN, if the kernel does not accept it."""
+        kernels = [given.spec.name for given in self.singles if not given.accepts_nan]
+        where = " in a dense X" if sparse.issparse(X) else ""
+        raise ValueError(
+            f"Input X contains NaN, and the kernel {quoted(kernels[0])} needs a number "
+            f'for every feature. Choose kernel="forest", which accepts NaN{where}, or '
+            "fill the gaps first, for example with sklearn.impute.SimpleImputer."
+        ) from None
 
     def check(self, X: Any) -> None:  # noqa: B027
         """Refuse training examples that this kind of input cannot learn from."""
@@ -405,6 +417,18 @@ class PrecomputedInput(Input):
 
     is_pairwise = True
     counted: Indices | None = None  # the training examples that count; None if all do
+
+    def refuse_gaps(self, X: Any) -> NoReturn:
+        """Raise the error about a kernel matrix with NaN."""
+        gaps = np.argwhere(np.isnan(check_array(X, ensure_all_finite=False)))
+        i, j = gaps[0].tolist()
+        first = ", the first" if len(gaps) > 1 else ""
+        raise ValueError(
+            f"Input X contains NaN: the kernel matrix has {count(len(gaps), 'gap')}"
+            f"{first} at row {i}, column {j}. It needs a number for every pair of "
+            "examples. Compute these values, or leave such an example out: its row, "
+            "and its column too if it is a training example."
+        ) from None
 
     def select(self, X: Any, rows: Indices) -> Any:
         """Return the kernel values of the training examples that count."""

@@ -392,6 +392,8 @@ def is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value
         return True
+    except ValueError:  # nor have the comparisons of an array
+        return False
 
 
 def _size(Y: np.ndarray) -> str:
