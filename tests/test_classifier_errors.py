@@ -82,6 +82,7 @@ given = {"kernel": "precomputed"}
         ({"tol": 0}, X, Y, "tol must be a number greater than 0; got 0"),
         ({"max_iter": 0}, X, Y, "max_iter must be a whole number of at least 1; got 0"),
         ({"max_iter": 1.5}, X, Y, "max_iter must be a whole number .* got 1.5"),
+        ({"verbose": -1}, X, Y, "verbose must be True, False or .* at least 0; got -1"),
         ({"kernel": "rbf", "gamma": -1}, X, Y, "gamma must be a positive .* got -1"),
         ({"kernel": "poly", "degree": 0}, X, Y, "degree must be a positive .* got 0"),
         (

@@ -205,6 +205,8 @@ def test_averages_have_a_cell_per_factor_of_the_consensus():
         ({"n_estimators": 2.0}, "n_estimators must be a whole number .* got 2.0"),
         ({"aggregation": "mean"}, "one of 'mve', 'amm', 'mam'; got 'mean'"),
         ({"aggregation": None}, "one of 'mve', 'amm', 'mam'; got None"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number that is not 0.* got 0"),
+        ({"n_jobs": 1.5}, "n_jobs must be None or a whole number .* got 1.5"),
     ],
 )
 def test_bad_parameters_are_refused_with_a_reason(params, message):

@@ -257,6 +257,8 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"n_estimators": 0}, "n_estimators must be a whole number"),
         ({"aggregation": "mean"}, "aggregation must be one of"),
         ({"tol": 0}, "tol must be a number greater than 0"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number that is not 0.* got 0"),
+        ({"verbose": -1}, "verbose must be True, False or a whole number"),
         ({"training": ()}, "training must hold at least one value"),
         ({"training": ["joint", "both"]}, "training must be one of .* got 'both'"),
         (

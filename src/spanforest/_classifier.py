@@ -26,7 +26,14 @@ from spanforest._label_predictions import LabelPredictionsMixin
 from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
 from spanforest._offsets import check_offset, read_offset
-from spanforest._parameters import LARGEST, check_count, check_number, check_option
+from spanforest._parameters import (
+    LARGEST,
+    check_count,
+    check_n_jobs,
+    check_number,
+    check_option,
+    check_verbose,
+)
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import WeightedLabels, read_targets
@@ -203,6 +210,8 @@ class GraphClassifier(
 
     def _settings(self) -> Settings:
         find_loss(self.loss)  # refuses unknown names
+        check_verbose(self.verbose)
+        check_n_jobs(getattr(self, "n_jobs", None))  # a single model has none
         return Settings(
             C=check_number("C", self.C, maximum=LARGEST),
             loss=self.loss,

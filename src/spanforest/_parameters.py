@@ -14,9 +14,11 @@ from spanforest._wording import quoted
 __all__ = [
     "LARGEST",
     "check_count",
+    "check_n_jobs",
     "check_number",
     "check_option",
     "check_sample_weight",
+    "check_verbose",
     "seed_sequence",
 ]
 
@@ -65,6 +67,40 @@ def check_count(name: str, value: Any) -> int:
             f"{name} must be a whole number of at least 1; got {quoted(value)}."
         )
     return int(value)
+
+
+def check_n_jobs(value: Any) -> int | None:
+    """Return a number of jobs as joblib takes it; negative ones leave processors free.
+
+    Examples
+    --------
+    >>> check_n_jobs(-1)
+    -1
+    """
+    if value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool) or value == 0:
+        raise ValueError(
+            "n_jobs must be None or a whole number that is not 0, such as 2, or -1 for "
+            f"all processors; got {quoted(value)}."
+        )
+    return int(value)
+
+
+def check_verbose(value: Any) -> bool:
+    """Return whether progress is shown.
+
+    Examples
+    --------
+    >>> check_verbose(1), check_verbose(False)
+    (True, False)
+    """
+    if not isinstance(value, Integral | np.bool_) or int(value) < 0:
+        raise ValueError(
+            "verbose must be True, False or a whole number of at least 0; got "
+            f"{quoted(value)}."
+        )
+    return bool(value)
 
 
 def check_sample_weight(
