@@ -26,7 +26,7 @@ from strategies import PLAIN
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, _forest_input
 from spanforest._forest_input import ForestInput
 from spanforest._input_kinds import input_for, several_inputs
-from spanforest._inputs import KernelMatrix, Resources
+from spanforest._inputs import KernelMatrix, LinearInput, Resources
 from spanforest._several_inputs import SeveralBases, SideBySide, SumBasis
 from spanforest._training import train_member
 from spanforest.diagnostics import (
@@ -475,7 +475,13 @@ def test_predictions_are_explained_and_couplings_measured(several):
 
 
 @pytest.mark.parametrize(
-    "kernel", [[TREES, "linear"], SumKernel([TREES, TREES]), [SumKernel([TREES])]]
+    "kernel",
+    [
+        [TREES, "linear"],
+        SumKernel([TREES, TREES]),
+        [SumKernel([TREES])],
+        SumKernel(["linear", TREES]),
+    ],
 )
 def test_margins_are_divided_among_features_where_every_kernel_can(kernel):
     frame = coloured_frame()
@@ -494,6 +500,29 @@ def test_margins_are_divided_among_features_where_every_kernel_can(kernel):
         mean = (forest @ weights[:60]).mean(axis=0)
         expected = scores[0] - model.cell_intercept_ - shift - mean
         assert_allclose(total, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_features_contribute_to_a_sum_with_the_linear_kernel(form, normalize):
+    """As to the linear kernel alone, and to forests what they change of the mean."""
+    kernel = SumKernel(["linear", TREES], weights=[3, 1])
+    given = input_for(KernelSpec(kernel), normalize, Resources(0))
+    examples, new = form(NUMBERS), form(X_new[:1])
+    given.learn_scaling("auto", examples)
+    given.fit(examples, LABELS)
+    weights = np.random.default_rng(0).normal(size=(len(NUMBERS), 2))
+    total = given.feature_contributions(new, weights)
+    alone = LinearInput(KernelSpec("linear"), normalize)
+    alone.learn_scaling("auto", examples)
+    own = alone.fit(examples, LABELS).X.T @ weights
+    if not normalize:
+        own, _ = alone.weights_of_rows(own, np.zeros(2))
+    expected = given.factors[0] * alone.feature_contributions(new, own)
+    expected += given.factors[1] * given.inputs[1].feature_contributions(new, weights)
+    assert_allclose(total, expected)
+    mean = given.factors[1] * (given.inputs[1].rows(examples) @ weights).mean(axis=0)
+    assert_allclose(total.sum(axis=0), (given.rows(new) @ weights)[0] - mean)
 
 
 @pytest.mark.needs_compiled

@@ -407,6 +407,22 @@ class KernelInput(_ScaledInput):
         X_fit = self.scaled(self.X_fit)
         return self._function(X_fit if X is self.X_fit else self.scaled(X), X_fit)
 
+    def feature_contributions(
+        self, X: Any, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return what features contribute, with the linear kernel in a sum; else None.
+
+        Its values times weights of examples are the features times weights of features.
+        Features contribute nothing where they have their centre.
+        """
+        if self.spec.name != "linear":
+            return None
+        row, examples = self.scaled(X), self.scaled(self.X_fit)
+        if self.normalize:
+            row, examples = unit_rows(row), unit_rows(examples)
+        row = row.toarray()[0] if sparse.issparse(row) else row[0]
+        return linear_contributions(row, 0.0, examples.T @ weights)
+
     @property
     def _function(self) -> KernelFunction:
         return KernelFunction(self.spec, self.normalize)

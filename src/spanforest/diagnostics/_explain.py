@@ -222,7 +222,8 @@ def explain(
     weight. The centre is the one of `scaling`, or 0. With a forest kernel, a split on
     the way of the example through a tree changes the mean margin of the training
     examples that get as far; the feature that is split contributes the change. The
-    rest is the constant. Other kernels compare whole examples.
+    rest is the constant. Other kernels compare whole examples. Lists and sums of linear
+    and forest kernels add these contributions up.
 
     Examples
     --------
