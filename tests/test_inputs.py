@@ -505,6 +505,25 @@ def test_a_kernel_may_keep_the_matrix_it_returns(classifier):
     assert_allclose(kept[60, 60], X @ X.T + 1.0)
 
 
+def test_a_matrix_without_room_is_refused_with_its_size_and_a_way_out():
+    def kernel(A, B):
+        raise MemoryError
+
+    given, full = KernelInput(KernelSpec(linear_kernel), False), KernelSpec(kernel)
+    with pytest.raises(MemoryError, match=r"745058.1 GiB. A kernel that is a function"):
+        given.fit(np.broadcast_to(1.0, (10**7, 1)), Y)
+    with pytest.raises(
+        MemoryError, match=r"60 x 60 numbers, 0.0 GiB. A kernel that is"
+    ):
+        KernelInput(full, False).fit(X, Y)
+    given.fit(X, Y)
+    given.X_fit = np.broadcast_to(1.0, (10**7, 1))
+    with pytest.raises(
+        MemoryError, match=r"745058.1 GiB. Pass fewer rows of X at once"
+    ):
+        given.rows(given.X_fit)
+
+
 def test_changing_the_training_array_changes_no_prediction(classifier):
     mine = X.copy()
     classifier.set_params(kernel="rbf").fit(mine, Y)

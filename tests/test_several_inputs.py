@@ -197,6 +197,11 @@ def test_a_sum_of_one_kernel_of_unit_diagonal_is_that_kernel(kernel, is_fitted):
     assert_array_equal(given.rows(X_new), alone.rows(X_new))
 
 
+def test_a_sum_without_room_for_its_matrix_is_refused_before_any_work():
+    with pytest.raises(MemoryError, match=r"745058.1 GiB. A sum .* kernel=\[...\], a"):
+        new_input(SUM).fit(np.broadcast_to(1.0, (10**7, 1)), CODES)
+
+
 def test_a_sum_of_zeros_can_be_trained():
     fitted = ensemble(SumKernel(["linear", "rbf"])).fit(np.zeros((60, 4)), LABELS)
     assert np.isfinite(fitted._weights).all()

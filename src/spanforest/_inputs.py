@@ -30,6 +30,7 @@ from spanforest._kernel_rows import (
     Indices,
     KernelFunction,
     KernelRows,
+    room_for,
 )
 from spanforest._scaling import Rule, Scaling, check_scaling, rule_for
 from spanforest._wording import count, quoted
@@ -43,6 +44,14 @@ from spanforest.solver import Form, KernelForm, linear_form
 
 LARGEST_COPY = 2**30  # bytes
 LARGEST_MATRIX = 2**31  # bytes; rows of a larger kernel are computed when needed
+OF_FUNCTION = (
+    "A kernel that is a function needs the whole matrix. Choose a kernel with a name, "
+    "of which large matrices are not kept, or learn from fewer examples."
+)
+OF_NAME = (
+    'Learn from fewer examples, or choose kernel="linear" or "forest", which need no '
+    "matrix."
+)
 
 
 class Basis(Protocol):
@@ -387,15 +396,25 @@ class KernelInput(_ScaledInput):
         A matrix that would be larger than LARGEST_MATRIX is not computed. Functions of
         users are an exception: only a whole matrix can be checked.
         """
-        self.spec = self.spec.with_gamma(self.scaled(X), sample_weight)
-        self.X_fit = X.copy()  # or predictions would change with the caller's array
-        n_bytes = X.shape[0] ** 2 * X.dtype.itemsize
-        if n_bytes > LARGEST_MATRIX and not self.spec.is_callable:
-            return KernelRows.of(self._function, self.scaled(self.X_fit))
+        n = X.shape[0]
+        is_small = n**2 * X.dtype.itemsize <= LARGEST_MATRIX
+        if is_small or self.spec.is_callable:
+            advice = OF_FUNCTION if self.spec.is_callable else OF_NAME
+            with room_for(n, n, X.dtype, advice):
+                return self._fit_matrix(X, sample_weight)
+        self._keep(X, sample_weight)
+        return KernelRows.of(self._function, self.scaled(self.X_fit))
+
+    def _fit_matrix(self, X: Any, sample_weight: Any) -> KernelMatrix:
+        self._keep(X, sample_weight)
         K = self.rows(self.X_fit)
         if self.spec.is_callable:
             check_kernel_matrix(K)
         return KernelMatrix(np.ascontiguousarray(K))
+
+    def _keep(self, X: Any, sample_weight: Any) -> None:
+        self.spec = self.spec.with_gamma(self.scaled(X), sample_weight)
+        self.X_fit = X.copy()  # or predictions would change with the caller's array
 
     def tell_apart(self, copies: Copies) -> None:
         """Compare new examples with every training example, copies included."""
@@ -404,8 +423,10 @@ class KernelInput(_ScaledInput):
 
     def rows(self, X: Any) -> NDArray[np.floating]:
         """Return the kernel values between new and training examples."""
-        X_fit = self.scaled(self.X_fit)
-        return self._function(X_fit if X is self.X_fit else self.scaled(X), X_fit)
+        shape = X.shape[0], self.X_fit.shape[0]
+        with room_for(*shape, X.dtype, "Pass fewer rows of X at once."):
+            X_fit = self.scaled(self.X_fit)
+            return self._function(X_fit if X is self.X_fit else self.scaled(X), X_fit)
 
     def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]

@@ -8,6 +8,8 @@ double precision.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,32 @@ SINGLE_SUFFICES = 1e-4  # larger tolerances are far above the rounding of float3
 LARGEST_SINGLE = 1e30  # sums of such values are still far below the limit of float32
 
 Indices = NDArray[np.intp]
+
+
+@contextmanager
+def room_for(n_rows: int, n_columns: int, dtype: Any, advice: str) -> Iterator[None]:
+    """Say how large a kernel matrix is, and give advice, if there is no room for it.
+
+    Where even an empty matrix has no room, this is found out before any work is done.
+
+    Examples
+    --------
+    >>> with room_for(10**7, 10**7, np.float64, "Take fewer examples."):
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    MemoryError: there is no room in memory for a kernel matrix of 10000000 x 10000000 \
+numbers, 745058.1 GiB. Take fewer examples.
+    """
+    try:
+        np.empty((n_rows, n_columns), dtype)
+        yield
+    except MemoryError:
+        size = n_rows * n_columns * np.dtype(dtype).itemsize / 2**30
+        raise MemoryError(
+            f"there is no room in memory for a kernel matrix of {n_rows} x {n_columns} "
+            f"numbers, {size:.1f} GiB. {advice}"
+        ) from None
 
 
 class KernelFunction(NamedTuple):

@@ -22,9 +22,15 @@ from spanforest._category_columns import CategoryColumns
 from spanforest._copies import Copies
 from spanforest._forest_input import ForestBasis, ForestInput
 from spanforest._inputs import Basis, Indices, Input, KernelInput, KernelMatrix
+from spanforest._kernel_rows import room_for
 from spanforest.factors import Coordinates
 from spanforest.kernels import KernelSpec
 from spanforest.solver import Form
+
+IN_TURN = (
+    "A sum of kernels needs the whole matrix. An ensemble with kernel=[...], a list of "
+    "kernels that its members take in turn, needs none. Or learn from fewer examples."
+)
 
 
 class SideBySide(NamedTuple):
@@ -250,12 +256,13 @@ class SumInput(_Composed):
 
         As with a single kernel, what was learned without labels is kept in folds.
         """
-        bases = self._fit_each(X, Y, sample_weight)
-        sizes = [_mean_size(basis.matrix(), sample_weight) for basis in bases]
-        kernel: Any = self.spec.name
-        shares = zip(kernel.shares, sizes, strict=True)
-        self.factors = tuple(share / size for share, size in shares)
-        return sum_of(bases, self.factors)
+        with room_for(X.shape[0], X.shape[0], X.dtype, IN_TURN):
+            bases = self._fit_each(X, Y, sample_weight)
+            sizes = [_mean_size(basis.matrix(), sample_weight) for basis in bases]
+            kernel: Any = self.spec.name
+            shares = zip(kernel.shares, sizes, strict=True)
+            self.factors = tuple(share / size for share, size in shares)
+            return sum_of(bases, self.factors)
 
     @property
     def attributes(self) -> dict[str, Any]:
