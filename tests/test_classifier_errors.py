@@ -167,6 +167,19 @@ def test_a_fit_that_fails_leaves_nothing_half_fitted(classifier, params, message
     if hasattr(classifier, "aggregation"):  # it has members of the fit before
         with pytest.raises(NotFittedError, match="is not fitted yet"):
             classifier.predict(X_new, aggregation="mve")
+    assert [name for name in vars(classifier) if name.endswith("_")] == []
+
+
+@pytest.mark.parametrize("place", ["spanforest._training", "spanforest._classifier"])
+def test_a_fit_that_is_stopped_leaves_no_attribute(classifier, place, monkeypatch):
+    def stop(*_, **options):
+        raise KeyboardInterrupt
+
+    name = "solve_path" if place.endswith("training") else "read_targets"
+    monkeypatch.setattr(f"{place}.{name}", stop)
+    with pytest.raises(KeyboardInterrupt):
+        classifier.fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    assert [name for name in vars(classifier) if name.endswith("_")] == []
 
 
 def test_the_parameter_c_has_an_upper_limit(classifier):

@@ -263,12 +263,9 @@ def test_a_threshold_that_does_not_fit_is_refused(params, y, message):
 
 @pytest.mark.needs_compiled
 @pytest.mark.parametrize("stop", [ValueError("bad data"), KeyboardInterrupt()])
-def test_a_fit_that_ends_early_leaves_nothing_of_the_fit_before(
-    stop, monkeypatch, tmp_path
-):
+def test_a_fit_that_ends_early_leaves_nothing(stop, monkeypatch, tmp_path):
     pytest.importorskip("skops")
     clf = RandomGraphEnsembleClassifier(3, random_state=0).fit(X, Y)
-    learned = {name for name in vars(clf) if name.endswith("_")}
 
     def fail(*args):
         raise stop
@@ -276,6 +273,5 @@ def test_a_fit_that_ends_early_leaves_nothing_of_the_fit_before(
     monkeypatch.setattr(RandomGraphEnsembleClassifier, "_train", fail)
     with pytest.raises(type(stop)):
         clf.fit(X[:, :2], Y[:, :2])
-    assert {"estimators_", "graphs_", "duality_gap_"} <= learned - set(vars(clf))
-    assert clf.n_features_in_ == len(clf.classes_) == 2
+    assert [name for name in vars(clf) if name.endswith("_")] == []
     save(clf, tmp_path / "unfitted.spanforest")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -275,6 +276,21 @@ class GraphClassifier(
             X.shape[0], y, sample_weight, self.class_weight, self.missing_label
         )
 
+    def _forget(self) -> None:
+        """Delete what the last fit learned."""
+        learned = [one for one in vars(self) if one.endswith("_") and one[0] != "_"]
+        for name in (*OPTIONAL_ATTRIBUTES, *learned):
+            self.__dict__.pop(name, None)
+
+    @contextmanager
+    def _whole_or_nothing(self) -> Iterator[None]:
+        """Forget all that a fit has learned if it fails or is stopped."""
+        try:
+            yield
+        except BaseException:
+            self._forget()
+            raise
+
     def _begin_fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, for_folds: bool = False
     ) -> TrainingSet:
@@ -285,9 +301,7 @@ class GraphClassifier(
         it may be that only folds of the training set can be learned from: a forest is
         not grown.
         """
-        learned = [one for one in vars(self) if one.endswith("_") and one[0] != "_"]
-        for name in (*OPTIONAL_ATTRIBUTES, *learned):
-            self.__dict__.pop(name, None)
+        self._forget()
         X = self._read_examples(X, reset=True)
         targets = self._read_targets(X, y, sample_weight)
         self._coding, copies = targets.coding, None

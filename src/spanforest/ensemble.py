@@ -241,8 +241,8 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             params = self.get_params(deep=False) | {"random_state": self._random_state}
             digest = fingerprint(params, X, y, sample_weight)
         kept = members_to_keep(self, digest)
-        data = self._begin_fit(X, y, sample_weight)
-        models = self._learn(data, plan, kept)
+        with self._whole_or_nothing():
+            models = self._learn(self._begin_fit(X, y, sample_weight), plan, kept)
         self._fit_digest = digest
         warn_of_shortfall(models, plan.settings)
         return self

@@ -157,19 +157,20 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        data = self._begin_fit(X, y, sample_weight)
-        say_constants(self._coding.constants, verbose=bool(self.verbose))
-        self._warn_of_identifiers(data, stacklevel=2)
-        root = seed_sequence(self.random_state)
-        draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
-        with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
-            model = train_member(prepared, draw, settings, watch)
-        self._store(model)
-        if self.probability:
-            (seed,) = root.spawn(1)
-            how = settings._replace(offset=0.0)
-            members = RefittedMembers([self._factors], how, consensus_margins)
-            self.calibration_ = calibrate(data, members, seed, Workers())
+        with self._whole_or_nothing():
+            data = self._begin_fit(X, y, sample_weight)
+            say_constants(self._coding.constants, verbose=bool(self.verbose))
+            self._warn_of_identifiers(data, stacklevel=2)
+            root = seed_sequence(self.random_state)
+            draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
+            with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
+                model = train_member(prepared, draw, settings, watch)
+            self._store(model)
+            if self.probability:
+                (seed,) = root.spawn(1)
+                how = settings._replace(offset=0.0)
+                members = RefittedMembers([self._factors], how, consensus_margins)
+                self.calibration_ = calibrate(data, members, seed, Workers())
         if not model.solution.converged:
             warn_not_converged(
                 f"the duality gap is {self.duality_gap_:.3g} after {self.n_iter_} "
