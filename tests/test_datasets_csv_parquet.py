@@ -147,6 +147,29 @@ def test_a_column_that_cannot_be_used_is_named(songs, tmp_path, options, message
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"labels": "y"},
+        {"labels": 1},
+        {"labels": "a.1", "features": ["b"]},
+        {"labels": "y", "features": ["a"]},
+        {"labels": "y", "drop": "a"},
+    ],
+)
+def test_columns_of_the_same_name_are_refused_where_they_are_used(tmp_path, options):
+    path = tmp_path / "twice.csv"
+    path.write_text(",a,b,a,,y\n1,1,5,2,1,0\n2,3,5,4,1,1\n")
+    with pytest.raises(
+        ValueError, match=r"has 'a' more .* drop=\['a', 'a.1'\]"
+    ) as caught:
+        load_csv(path, **options)
+    assert str(path) in str(caught.value)
+    assert load_csv(path, "y", features=["b"]).X.tolist() == [[5], [5]]
+    rest = load_csv(path, "y", drop=["a", "a.1"])
+    assert rest.feature_names == ("b", "Unnamed: 4")
+
+
 @pytest.mark.parametrize("name", ["songs.csv", "songs.parquet"])
 def test_missing_labels_come_back_beside_labels_of_every_kind(tmp_path, name):
     frame = pd.DataFrame(

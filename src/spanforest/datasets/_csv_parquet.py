@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
@@ -68,10 +69,11 @@ def load_csv(
     Raises
     ------
     ValueError
-        If the file is not such a table, or a column is missing or cannot be used. A
-        column of text whose values all differ is an identifier, and cannot be used
-        unless `features` names it. The same holds for a column of text that is dates.
-        Dates and durations of other types cannot be used as features.
+        If the file is not such a table, or a column is missing, has the same name as
+        another one, or cannot be used. A column of text whose values all differ is an
+        identifier, and cannot be used unless `features` names it. The same holds for a
+        column of text that is dates. Dates and durations of other types cannot be used
+        as features.
     ImportError
         If pandas is not installed.
 
@@ -114,9 +116,10 @@ def load_csv(
     frame = _parse(source, path)
     _check_header(list(frame.columns), path)
     _check_delimiter(list(frame.columns), path, source)
+    renamed = _renamed(list(frame.columns), source)
     if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
         frame = frame.iloc[:, 1:]
-    table = TableFile(frame, path, source.line_of_row)
+    table = TableFile(frame, path, source.line_of_row, renamed)
     return make_dataset(table, Choice(labels, features, drop))
 
 
@@ -149,6 +152,14 @@ def _parse(source: CsvText, path: str) -> Any:
             f"{path}: expected lines of values separated by {source.delimiter!r}, the "
             "first one with the names of the columns. Is a quote not closed?"
         ) from error
+
+
+def _renamed(names: list[str], source: CsvText) -> dict[str, str]:
+    """Return what pandas calls columns of the same name, and their own name of each."""
+    _, header = next(source.rows())
+    counts = Counter(header)
+    pairs = zip(names, header, strict=True)
+    return {new: old for new, old in pairs if counts[old] > 1 and old}
 
 
 def load_parquet(

@@ -3,7 +3,8 @@
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -34,6 +35,7 @@ class TableFile(NamedTuple):
     frame: Any
     path: str
     line_of_row: Callable[[int], int | None] = lambda i: None
+    renamed: Mapping[str, str] = MappingProxyType({})  # new to old, of repeated names
 
     def cell(self, name: str, row: int) -> str:
         """Return where a value stands, for messages."""
@@ -58,6 +60,7 @@ def make_dataset(table: TableFile, choice: Choice) -> Dataset:
         are_labels = set(label_names)
         features = [name for name in kept.names if name not in are_labels]
     columns.check(features, "features")
+    _refuse_repeated(table, [*label_names, *features])
     X, categories = _feature_matrix(table, list(features))
     if choice.features is None:  # the user did not name these columns
         _point_out_dates(table, categories)
@@ -75,6 +78,18 @@ def make_dataset(table: TableFile, choice: Choice) -> Dataset:
         categories=categories,
         boolean_labels=boolean_labels,
     )
+
+
+def _refuse_repeated(table: TableFile, used: Sequence[str]) -> None:
+    """Refuse columns of the same name: another file may have them in another order."""
+    twice = list(dict.fromkeys(table.renamed[n] for n in used if n in table.renamed))
+    if twice:
+        alike = [new for new, old in table.renamed.items() if old in twice]
+        raise ValueError(
+            f"{table.path}: every column needs a name of its own; the first line has "
+            f"{listed(twice)} more than once. Rename these columns there, or leave all "
+            f"of them out: {to_drop(alike)}."
+        )
 
 
 def _feature_matrix(
