@@ -10,7 +10,7 @@ from scipy import sparse
 
 from spanforest import RandomGraphEnsembleClassifier, RandomGraphEnsembleClassifierCV
 from spanforest._category_columns import CategoryColumns, point_out_dates
-from spanforest.kernels import ForestKernel
+from spanforest.kernels import ForestKernel, SumKernel
 
 NAMING = ForestKernel(2, categories=["c"])
 SIZES = pd.Categorical(["small", "large", None], ["small", "medium", "large"])
@@ -178,6 +178,21 @@ def test_complex_numbers_beside_categories_are_refused():
     frame = pd.DataFrame({"kind": pd.Categorical(["a", "b"]), "z": [1j, 2.0]})
     with pytest.raises(ValueError, match="Complex data not supported: column 'z'"):
         CategoryColumns.of(frame, None).numbers(frame)
+
+
+@pytest.mark.parametrize("dtype", ["category", object])
+@pytest.mark.parametrize("kind", [list, SumKernel])
+def test_other_kernels_take_a_missing_category_as_no_category(kind, dtype):
+    colours = np.array(["red", "blue", None] * 10, dtype=object)
+    frame = pd.DataFrame({"a": np.arange(30.0), "c": pd.Series(colours, dtype=dtype)})
+    X = np.column_stack([np.arange(30.0), colours == "blue", colours == "red"])
+    Y = np.column_stack([colours == "red", np.arange(30) > 9]).astype(int)
+    models = [
+        RandomGraphEnsembleClassifier(2, kernel=kind([forest, "rbf"]), random_state=0)
+        for forest in (NAMING, ForestKernel(2))
+    ]
+    decisions = models[0].fit(frame, Y).decision_function(frame)
+    assert_array_equal(decisions, models[1].fit(X, Y).decision_function(X))
 
 
 @pytest.mark.parametrize("kernel", ["auto", "linear", "forest"])

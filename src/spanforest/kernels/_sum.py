@@ -31,10 +31,10 @@ class SumKernel(BaseEstimator):
 
     Notes
     -----
-    Features are scaled for each kernel as if it were the only one. Missing values are
-    accepted if all kernels accept them. Columns of categories become indicators unless
-    all kernels are forests. A matrix is made for any number of examples, also for
-    "linear" and forests, which alone need none.
+    Features are scaled for each kernel as if it were the only one. Missing numbers are
+    accepted if all kernels are forests. Columns of categories become indicators unless
+    all kernels are forests; a missing category has all indicators 0. A matrix is made
+    for any number of examples, also for "linear" and forests, which alone need none.
 
     With ``normalize_kernel=True`` each of the kernels is normalised.
 
