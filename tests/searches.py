@@ -64,6 +64,7 @@ def fold_by_fold(X, Y, kernel, n_members=1, **params):
         losses="edge",
         offsets=0.0,
         thresholds=None,
+        training="separate",
         cv=folds,
         scoring=remember,
         n_estimators_search=min(n_members, 2),  # a list of kernels needs them all

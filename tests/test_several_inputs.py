@@ -287,7 +287,7 @@ def test_tuning_chooses_among_single_kernels_lists_and_sums():
     kernels = ["rbf", [TREES, "rbf"], SUM]
     tuned = RandomGraphEnsembleClassifierCV(
         3, kernels=kernels, gammas=(0.5, 1.0), Cs=1.0, losses="edge", random_state=0
-    ).set_params(offsets=0, thresholds=None)
+    ).set_params(offsets=0, thresholds=None, training="separate")
     tuned.fit(NUMBERS, LABELS)
     chosen = [params["kernel"] for params in tuned.cv_results_["params"]]
     assert chosen == ["rbf", *kernels]

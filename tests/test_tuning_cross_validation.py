@@ -169,7 +169,7 @@ def test_a_threshold_that_helps_the_measure_is_chosen():
 
     fitted = tuned(scoring=how_many_are_on, thresholds=[0.4, 0.02], Cs=1.0).fit(X, Y)
     assert (fitted.threshold_, fitted.offset_) == (0.02, 0.0)
-    assert "threshold 0.02: score" in fitted.chosen_
+    assert "threshold 0.02: how_many_are_on" in fitted.chosen_
     final = fitted.best_estimator_
     assert (final.threshold, final.probability) == (0.02, True)
     expected = (final.predict_proba(X_new) > 0.02).astype(int)

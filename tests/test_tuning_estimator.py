@@ -383,7 +383,7 @@ def test_offsets_of_single_labels_are_chosen_and_saved(tmp_path):
     options = {"scoring": recall_of_the_rarest, "Cs": 1.0}
     fitted = tuned(offsets=[0.0, of_labels], **options).fit(X, Y)
     assert fitted.offset_ == of_labels
-    assert "offsets of labels: score 1.000" in fitted.chosen_
+    assert "offsets of labels: recall_of_the_rarest 1.000" in fitted.chosen_
     assert fitted.predict(X_new)[:, rarest].all()
     fitted = tuned(offsets=[0.0, of_labels], Cs=1.0).fit(X, Y)
     save(fitted, tmp_path / "model")

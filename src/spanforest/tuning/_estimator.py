@@ -103,9 +103,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         ``"separate"``: one model per graph. ``"joint"``: one model on the union of all
         graphs, also in the search, whatever `n_estimators_search` is. With both, every
         kernel is tried in both ways; with many labels that takes far longer.
-        ``"auto"``: separate; but with 3 to 40 labels and at most 3,000 examples, the
-        best kernel is also trained jointly, on the first five graphs. That is chosen if
-        it is better by more than the standard error of the difference between folds.
+        ``"auto"``: separate; but with 3 to 40 labels, at most 3,000 examples and three
+        folds or more, the best kernel is also trained jointly, on the first five
+        graphs. That is chosen if it is better by more than twice the standard error of
+        the difference between folds.
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
@@ -387,7 +388,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self._store_choice(results, outcome.leader.params)
         notes = [menu.note, note]
         self.chosen_ = choice_in_words(
-            *(self.cv_results_, self.best_index_, outcome, notes), self.scoring
+            self.cv_results_, self.best_index_, outcome, notes, self.scoring
         )
         say(f"chosen: {self.chosen_}", verbose=bool(self.verbose))
         read = outcome.leader.read if seen is everything else None

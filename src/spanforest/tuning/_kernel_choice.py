@@ -37,7 +37,9 @@ def read_menu(
     if not is_auto(kernels):
         menu = Menu(as_list("kernels", kernels), is_open=False)
         check_alone(menu.kernels)
+        n_estimators = check_count("n_estimators", template.n_estimators)
         for kernel in menu.kernels:
+            check_member_kernels(kernel, n_estimators)
             _read(template, kernel, examples)
         return menu
     reader, X = _read(template, "forest", examples)
@@ -59,9 +61,6 @@ def read_kernels(
     Scales of kernels are multiples, `gammas`, of one that is derived from the examples.
     """
     kernels = menu.kernels
-    n_estimators = check_count("n_estimators", template.n_estimators)
-    for kernel in kernels:
-        check_member_kernels(kernel, n_estimators)
     scaled = [
         kernel
         for kernel in kernels
