@@ -71,7 +71,8 @@ def fold_by_fold(X, Y, kernel, n_members=1, **params):
         **shared,
     ).fit(X, Y)
     plain = RandomGraphEnsembleClassifier(n_members, kernel=kernel, C=1.0, **shared)
-    for predicted, (rows, test) in zip(seen, folds, strict=True):
+    # the first call tries the function out
+    for predicted, (rows, test) in zip(seen[1:], folds, strict=True):
         fitted = clone(plain).fit(X[rows], Y[rows])
         assert_array_equal(predicted, fitted.predict(X[test]))
     return search, plain.fit(X, Y)

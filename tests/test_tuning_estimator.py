@@ -12,7 +12,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import hamming_loss
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import KFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
 from small_data import GRADES, X, X_new
 from small_data import NOISY_Y as Y
 
@@ -243,13 +249,18 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"scoring": 3}, "scoring must be one of 'mean', .* got 3"),
         ({"scoring": "roc_auc"}, "must compare true and predicted .* 'roc_auc' cannot"),
         ({"scoring": "neg_log_loss"}, "'neg_log_loss' cannot: it needs prob"),
-        ({"scoring": lambda t, p: np.nan}, "the result of scoring must be a number"),
+        ({"scoring": lambda t, p: np.nan}, "<lambda> returned nan"),
         (
             {"scoring": lambda truth: 1.0},
             "true and predicted labels.* needs 1 argument",
         ),
         ({"scoring": hamming_loss}, r"make_scorer\(hamming_loss, greater_is_better"),
-        ({"cv": []}, "cv must hold at least one fold"),
+        ({"cv": []}, r"cv must hold at least one fold.* got \[\]\.$"),
+        ({"cv": iter([])}, r"can be used once: pass list\(\.\.\.\)"),
+        ({"cv": GroupKFold(3)}, r"cv=list\(GroupKFold\(\.\.\.\)\.split\(X, y, groups"),
+        ({"cv": LeaveOneGroupOut()}, "LeaveOneGroupOut needs groups"),
+        ({"cv": StratifiedGroupKFold(3)}, "StratifiedGroupKFold needs groups"),
+        ({"cv": StratifiedKFold(3)}, "Supported target types are"),
         ({"cv": [([0, 1], [2, 99])]}, "must hold rows of X, which has 60"),
         ({"kernels": ["auto", "rbf"]}, '"auto" chooses all kernels'),
         ({"kernels": [ForestKernel]}, r"class ForestKernel. Pass .*ForestKernel\("),

@@ -8,7 +8,7 @@ scores: neither needs training.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from numbers import Integral
 from types import MappingProxyType
@@ -482,7 +482,7 @@ def draw_folds(
         if splitter is cv:  # it never looks at X, of which some rows may not count
             place = np.arange(n)
             labels = targets.coding.to_labels(np.maximum(Y, 0))
-            sides = splitter.split(place, labels)
+            sides = _sides(splitter, place, labels)
         else:  # the folds themselves, as rows of the caller's X
             n_all = X.shape[0] if hasattr(X, "shape") else len(X)
             place = np.full(n_all, -1)
@@ -495,9 +495,15 @@ def draw_folds(
                 f"the folds in cv must hold rows of X, which has {len(place)}: {error}."
             ) from error
         if not folds:
+            advice = ""
+            if isinstance(cv, Iterator):
+                advice = (
+                    " A generator or iterator can be used once: pass list(...) of a "
+                    "new one."
+                )
             raise ValueError(
                 "cv must hold at least one fold, a pair of training rows and test "
-                f"rows; got {quoted(cv)}."
+                f"rows; got {quoted(cv)}.{advice}"
             )
         return [(train[train >= 0], test[test >= 0]) for train, test in folds]
     if not 2 <= int(cv) <= len(Y):
@@ -507,3 +513,27 @@ def draw_folds(
             "RandomGraphEnsembleClassifier with parameters of your choice."
         )
     return list(LabelCardinalityKFold(int(cv), random_state=seed).split(Y, Y))
+
+
+def _sides(
+    splitter: Any, place: NDArray[np.intp], labels: Any
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the folds of a splitter; explain why it fails without groups."""
+    try:
+        return list(splitter.split(place, labels))
+    except (TypeError, ValueError) as error:
+        if not _asks_for_groups(splitter) and "group" not in str(error):
+            raise
+        name = type(splitter).__name__
+        raise ValueError(
+            f"cv must be a splitter that needs X and y only; {name} needs groups. Pass "
+            f"its folds themselves: cv=list({name}(...).split(X, y, groups))."
+        ) from error
+
+
+def _asks_for_groups(splitter: Any) -> bool:
+    """Return whether a splitter of scikit-learn requests groups."""
+    if not hasattr(splitter, "get_metadata_routing"):
+        return False
+    requests = splitter.get_metadata_routing().split.requests
+    return bool(requests.get("groups"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,18 +17,23 @@ from sklearn.metrics import (
     get_scorer,
     get_scorer_names,
     hamming_loss,
+    hinge_loss,
     make_scorer,
 )
 
 from spanforest._labels import LabelCoding
-from spanforest._parameters import check_number
 from spanforest._weights import WeightedLabels
-from spanforest._wording import quoted
-from spanforest.metrics import MEASURES, Measure
+from spanforest._wording import one_line, quoted
+from spanforest.metrics import MEASURES, RANKING_MEASURES, Measure
 
 SCORINGS = ("mean", *MEASURES)
 # named as scikit-learn would name it, which has no such scorer
 HAMMING = "neg_hamming_loss"
+
+
+NEEDS_SCORES = "it needs probabilities or decision values"
+# public functions that need them, of scikit-learn and ours, and are no known scorer's
+WITH_SCORES = (hinge_loss, *RANKING_MEASURES.values())
 
 
 class Foretold(BaseEstimator):
@@ -66,8 +73,8 @@ class Judge(NamedTuple):
         """Check that the measure is defined for these labels."""
         coding = targets.coding
         judge = cls(_measure_of(scoring), targets.Y, coding, targets.sample_weight)
-        if isinstance(judge.scoring, Scorer):
-            judge._try_scorer(scoring)
+        if callable(judge.scoring):
+            judge._try(scoring)
         if (
             isinstance(scoring, str)
             and scoring in MEASURES
@@ -85,18 +92,26 @@ class Judge(NamedTuple):
         known = self.Y[rows] >= 0
         truth = np.where(known, self.Y[rows], predicted)
         if callable(self.scoring):
-            labels = self._shown(truth), self._shown(predicted)
-            with warnings.catch_warnings():
-                # a label that no candidate predicts is no news
-                warnings.simplefilter("ignore", UndefinedMetricWarning)
-                score = self.scoring(*labels, **self._options(rows))
-            return check_number("the result of scoring", score, minimum=-np.inf)
+            return _one_number(self.scoring, self._called(rows, truth, predicted))
         scores = [
             self._measured(measure, truth, predicted, known, rows)
             for name, measure in MEASURES.items()
             if self.scoring == name or (self.scoring == "mean" and self._has(measure))
         ]
         return float(np.mean(scores))
+
+    def _called(
+        self,
+        rows: NDArray[np.intp],
+        truth: NDArray[np.integer],
+        predicted: NDArray[np.integer],
+    ) -> Any:
+        """Return what a scorer or function says of predicted codes."""
+        labels = self._shown(truth), self._shown(predicted)
+        with warnings.catch_warnings():
+            # a label that no candidate predicts is no news
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return self.scoring(*labels, **self._options(rows))
 
     def _shown(self, codes: NDArray[np.integer]) -> NDArray[Any]:
         """Return labels as a function sees them; scorers know 0 and 1, not "on"."""
@@ -105,25 +120,51 @@ class Judge(NamedTuple):
             return self._is_on(codes).astype(np.intp)
         return self.coding.to_labels(codes)
 
-    def _try_scorer(self, scoring: Any) -> None:
-        """Refuse a scorer that cannot compare label sets."""
-        everyone = np.arange(len(self.Y))
+    def _try(self, scoring: Any) -> None:
+        """Refuse a scorer or function that cannot compare label sets.
+
+        It is tried on the labels of all examples, as if they had been predicted: an
+        error after the first fold would come late.
+        """
+        reason = _misfit(self.scoring)
+        if reason:
+            raise self._cannot_compare(scoring, reason)
+        everyone, codes = np.arange(len(self.Y)), np.maximum(self.Y, 0)
         try:
-            self.score(everyone, np.maximum(self.Y, 0))
+            score = self._called(everyone, codes, codes)
         except Exception as error:
-            n_values = int(self.coding.n_values.max())
-            ours = ["mean", *(n for n, each in MEASURES.items() if self._has(each))]
-            reason = str(error).rstrip(".")
-            if isinstance(error, AttributeError) and "Foretold" in reason:
-                reason = "it needs probabilities or decision values"
-            elif n_values > 2:
-                reason = f"a label has {n_values} values"
-            raise ValueError(
-                "scoring must compare true and predicted label sets; "
-                f"{quoted(scoring)} cannot: {reason}. Pass one of "
-                f"{', '.join(map(repr, ours))}; or, for labels with two values, a "
-                "scorer such as 'f1_micro', 'f1_macro' or 'jaccard_samples'."
-            ) from error
+            raise self._cannot_compare(scoring, self._reason(error)) from error
+        _one_number(self.scoring, score)
+
+    def _reason(self, error: Exception) -> str:
+        """Return why a scorer or function failed on these labels."""
+        n_values = int(self.coding.n_values.max())
+        if isinstance(error, AttributeError) and "Foretold" in str(error):
+            return NEEDS_SCORES
+        if isinstance(self.scoring, Scorer) and n_values > 2 and not self._is_single:
+            return f"a label has {n_values} values"
+        if isinstance(error, ValueError):
+            return one_line(error)
+        return f"{type(error).__name__}: {one_line(error)}"
+
+    def _cannot_compare(self, scoring: Any, reason: str) -> ValueError:
+        """Return the error for a scorer or function, with others that can compare."""
+        ours = ["mean", *(n for n, each in MEASURES.items() if self._has(each))]
+        scorers = "'f1_micro', 'f1_macro' or 'jaccard_samples'"
+        if self._is_single:
+            scorers = "'f1_macro' or 'f1_weighted'"
+        elif self.coding.n_values.max() > 2:
+            scorers = ""
+        return ValueError(
+            f"scoring must compare true and predicted label sets; {_name_of(scoring)} "
+            f"cannot: {reason}. Pass one of {', '.join(map(repr, ours))}"
+            f"{'; or a scorer such as ' * bool(scorers)}{scorers}."
+        )
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether there is one label: scikit-learn then speaks of classes."""
+        return self.Y.shape[1] == 1
 
     def _has(self, measure: Measure) -> bool:
         """Return whether a measure is defined for these labels."""
@@ -189,7 +230,9 @@ def _measure_of(scoring: Any) -> Any:
             "scorer of scikit-learn such as 'f1_macro', a scorer, or a function of "
             f"true and predicted labels; got {quoted(scoring)}."
         )
-    n_required, name = _n_required(scoring), getattr(scoring, "__name__", "")
+    if _misfit(scoring):
+        return scoring  # refused together with those that fail when they are tried
+    n_required, name = _n_required(scoring), _name_of(scoring)
     if n_required == 1 or n_required > 3:
         raise ValueError(
             "scoring must be a function of true and predicted labels, or a scorer; "
@@ -212,4 +255,84 @@ def _n_required(function: Callable[..., Any]) -> int:
     kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     return sum(
         one.kind in kinds and one.default is Parameter.empty for one in parameters
+    )
+
+
+def _function_of(scoring: Any) -> Any:
+    """Return the measure inside a scorer or a partial function."""
+    if isinstance(scoring, Scorer):
+        scoring = scoring.scorer
+    scoring = getattr(scoring, "_score_func", scoring)  # of scikit-learn's scorers
+    while isinstance(scoring, partial):
+        scoring = scoring.func
+    return scoring
+
+
+def _misfit(scoring: Any) -> str:
+    """Return why a measure that is known is none of label sets; or an empty text.
+
+    Measures of probabilities accept predicted labels too, and so do those of numbers.
+    They mean nothing then.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import f1_score, log_loss, r2_score
+    >>> _misfit(f1_score), _misfit(log_loss)
+    ('', 'it needs probabilities or decision values')
+    >>> _misfit(make_scorer(r2_score))[:33]
+    'it compares numbers, not labels ('
+    """
+    function = _function_of(scoring)
+    module = getattr(function, "__module__", None) or ""
+    if module.startswith("sklearn.") and module.endswith("._regression"):
+        name = _name_of(function)
+        sign = "-" * name.endswith(("error", "loss", "deviance"))
+        return (
+            "it compares numbers, not labels (if yours are numbers: lambda y_true, "
+            f"y_pred: {sign}{name}(y_true, "
+            "y_pred))"
+        )
+    of_rankings = module.startswith("sklearn.") and module.endswith("._ranking")
+    known = *WITH_SCORES, *_functions_of_probabilities()
+    if of_rankings or any(function is one for one in known):
+        return NEEDS_SCORES
+    return ""
+
+
+def _functions_of_probabilities() -> list[Any]:
+    """Return the functions behind scikit-learn's scorers that need more than labels."""
+    scorers = [get_scorer(name) for name in get_scorer_names()]
+    return [
+        _function_of(scorer)
+        for scorer in scorers
+        if getattr(scorer, "_response_method", "predict") != "predict"
+    ]
+
+
+def _name_of(scoring: Any) -> str:
+    """Return the name of a scorer or function, as messages show it."""
+    if isinstance(scoring, Scorer):
+        scoring = scoring.scorer
+    if isinstance(scoring, partial):
+        scoring = _function_of(scoring)
+    return getattr(scoring, "__name__", None) or quoted(scoring)
+
+
+def _one_number(scoring: Any, score: Any) -> float:
+    """Return what a scorer or function returned, if it is a finite number.
+
+    Examples
+    --------
+    >>> _one_number(len, 3)
+    3.0
+    """
+    is_number = isinstance(score, Real) and not isinstance(score, bool)
+    if is_number and np.isfinite(score):
+        return float(score)
+    shown = quoted(score)
+    if isinstance(score, np.ndarray):
+        shown = f"an array of shape {score.shape}; take its mean"
+    raise ValueError(
+        "scoring must return a finite number that is higher for better predictions; "
+        f"{_name_of(scoring)} returned {shown}."
     )
