@@ -100,7 +100,6 @@ def test_train_tunes_with_every_option_that_tuning_does_not_choose(
     [
         ("--kernel", "rbf", "rbf"),
         ("--gamma", "0.5", 0.5),
-        ("--degree", "2", 2),
         ("--C", "3", 3.0),
         ("--loss", "hamming", "hamming"),
     ],
@@ -120,6 +119,44 @@ def test_what_tuning_would_choose_asks_for_a_plain_ensemble(
         assert f"'{name}': it is for tuning, and there is no tuning with" in message
         assert f"Leave out {name} to train" in message
         assert f"or {option} to tune" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--kernel forest --gamma 3", "'--gamma': it is for rbf and poly, and the ke"),
+        ("--kernel linear --gamma 3", "the kernel is linear. Leave it out, or use --k"),
+        ("--kernel linear,forest --gamma 3", "the kernel is linear and forest. Leave"),
+        ("--kernel rbf --degree 5", "'--degree': it is for poly, and the kernel is rb"),
+        ("--kernel linear+rbf --degree 5", "or use --kernel poly."),
+        ("--degree 5", "it is for poly, and the kernel is rbf."),
+        ("--C 1 --degree 5", "it is for poly, and the kernel is rbf."),
+    ],
+)
+def test_options_of_other_kernels_are_refused(fails, folder, options, message):
+    args = ("train", "songs.csv", *WHICH, *options.split(), "-o", "m")
+    assert message in fails(*args, code=2)
+
+
+def test_options_of_kernels_are_refused_if_the_data_choose_another(fails, made):
+    X, Y = make_songs(20, 0)
+    np.savez("k.npz", K=X @ X.T, Y=Y)
+    np.savez("words.npz", X=np.eye(20), Y=Y)
+    for data, message in (
+        ("k.npz", "the kernel is precomputed. Leave it out: it cannot change"),
+        ("words.npz", "the kernel is linear. Leave it out, or use --kernel rbf."),
+    ):
+        assert message in fails("train", data, "--gamma", "3", "-o", "m", code=2)
+
+
+@pytest.mark.parametrize(
+    "options", ["--gamma 3", "--kernel linear,rbf --gamma 3", "--kernel poly+rbf"]
+)
+def test_options_of_kernels_reach_them(made, options):
+    options = options.replace("poly+rbf", "poly+rbf --degree 2 --gamma 3")
+    params = made(*options.split()).get_params()
+    assert params["gamma"] == 3
+    assert params["degree"] == (2 if "degree" in options else 3)
 
 
 def test_a_kernel_matrix_and_a_kernel_that_is_known_to_suit_are_kept(made):

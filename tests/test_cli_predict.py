@@ -99,6 +99,19 @@ def test_members_are_combined_as_asked(ok, songs, aggregation):
     assert_allclose(predictions(ok, *args, "--scores"), expected)
 
 
+@pytest.mark.parametrize("command", ["predict", "evaluate", "report"])
+def test_one_model_for_all_graphs_has_no_members_to_combine(fails, ok, folder, command):
+    songs = frame_of(*make_songs(40, 0))
+    model = RandomGraphEnsembleClassifier(2, training="joint", random_state=0)
+    save(model.fit(songs[FEATURES], songs[LABELS]), "m")
+    args = command, "m", "songs.csv", "--aggregation"
+    message = fails(*args, "mve", code=2)
+    assert "'--aggregation': mve needs members that were trained apart" in message
+    assert "Leave it out, or train without --training joint." in message
+    if command != "report":
+        ok(*args, "mam")
+
+
 @pytest.mark.needs_compiled
 def test_an_aggregation_takes_the_place_of_a_threshold(ok, folder):
     songs = frame_of(*make_songs(40, 0))

@@ -10,6 +10,7 @@ from spanforest.cli._options import bad_option
 from spanforest.cli._train_options import (
     GRAPHS,
     NOT_RANDOM,
+    OF_KERNELS,
     KernelName,
     Scaling,
     kernel_names,
@@ -44,9 +45,11 @@ class Wanted(NamedTuple):
         return self.is_tuned or names == {KernelName.forest}
 
     def check(self) -> None:
-        """Refuse options of tuning beside parameters that tuning would choose."""
+        """Refuse options that do not go together."""
         if self.is_tuned:
             return
+        if kernel := self.plain["--kernel"]:
+            self.check_kernel(list(chain.from_iterable(kernel_names(kernel))))
         given = [option for option, value in self.plain.items() if value is not None]
         plain = " and ".join(given)
         for option, value in self.search.items():
@@ -56,6 +59,20 @@ class Wanted(NamedTuple):
                     f"{option} to train a plain ensemble, or {plain} to tune.",
                     option,
                 )
+
+    def check_kernel(self, names: list[str]) -> None:
+        """Refuse options that none of these kernels has."""
+        for option, kernels in OF_KERNELS.items():
+            if self.plain[option] is None or set(names) & set(kernels):
+                continue
+            another = f", or use --kernel {kernels[0]}"
+            if names == ["precomputed"]:
+                another = ": it cannot change a kernel matrix"
+            raise bad_option(
+                f"it is for {' and '.join(kernels)}, and the kernel is "
+                f"{' and '.join(names)}. Leave it out{another}.",
+                option,
+            )
 
 
 def read_graph(graph: str | None) -> str | list[list[str]] | None:
@@ -128,6 +145,8 @@ def _plain(dataset: "Dataset", wanted: Wanted, parameters: dict[str, Any]) -> An
         parameters["training"] = "separate"
     defaults = {"n_estimators": _PLAIN_TREES}
     kernel = _choose_kernel(dataset, wanted.plain["--kernel"])
+    if wanted.plain["--kernel"] is None:
+        wanted.check_kernel([_foreseen(dataset, kernel)])
     return RandomGraphEnsembleClassifier(
         kernel=kernel, **{**defaults, **parameters, **given}
     )
@@ -145,6 +164,21 @@ def _choose_kernel(dataset: "Dataset", kernel: str | None) -> Any:
             "--kernel",
         )
     return "precomputed"
+
+
+def _foreseen(dataset: "Dataset", kernel: str) -> str:
+    """Return which kernel "auto" will be.
+
+    It is said to be Gaussian, as it may be, if there are columns of categories, which
+    will become indicators.
+    """
+    from spanforest._scaling import kernel_for
+
+    if kernel != "auto":
+        return kernel
+    nominal = dataset.nominal_features
+    has_categories = nominal is not None and bool(nominal.any())
+    return "rbf" if has_categories else kernel_for(dataset.X)
 
 
 def _read_kernel(text: str) -> Any:

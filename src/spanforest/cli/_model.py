@@ -53,6 +53,14 @@ class TrainedModel:
                 raise bad_option(
                     "only an ensemble can be combined in several ways.", "--aggregation"
                 )
+            is_joint = model.classifier.training == "joint"
+            if is_joint and aggregation is not Aggregation.mam:
+                raise bad_option(
+                    f"{aggregation.value} needs members that were trained apart, and "
+                    f"{path} holds one model for all graphs. Leave it out, or train "
+                    "without --training joint.",
+                    "--aggregation",
+                )
             model.classifier.set_params(aggregation=aggregation.value, threshold=None)
         return model
 

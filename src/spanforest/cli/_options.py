@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -154,7 +155,7 @@ OtherAggregationOption = Annotated[
 
 def positive(value: float | None) -> float | None:
     """Refuse a number that is not above zero; None means that no number was given."""
-    if value is not None and not value > 0:
+    if value is not None and not 0 < value < inf:
         raise typer.BadParameter(f"it must be a number greater than 0; got {value:g}.")
     return value
 

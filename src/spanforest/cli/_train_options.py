@@ -40,6 +40,13 @@ class KernelName(StrEnum):
     forest = "forest"
 
 
+# Options of some kernels only.
+OF_KERNELS = {
+    "--gamma": (KernelName.rbf, KernelName.poly),
+    "--degree": (KernelName.poly,),
+}
+
+
 class Loss(StrEnum):
     """What counts as an error in training."""
 
@@ -183,10 +190,10 @@ KernelOption = Annotated[
 GammaOption = Annotated[
     float | None,
     typer.Option(
-        min=0,
-        help="Parameter of rbf and poly in a plain ensemble. By default, for rbf, one "
-        "over the median squared distance between examples; for poly, one over the "
-        "number of features.",
+        callback=positive,
+        help="Parameter of rbf and poly in a plain ensemble; above 0. By default, for "
+        "rbf, one over the median squared distance between examples; for poly, one "
+        "over the number of features.",
         show_default=False,
     ),
 ]
@@ -194,7 +201,7 @@ DegreeOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Degree of poly in a plain ensemble. By default 3.",
+        help="Degree of --kernel poly. By default 3.",
         show_default=False,
     ),
 ]
