@@ -38,6 +38,18 @@ def test_examples_fall_into_the_leaves_of_scikit_learn(share_missing):
     assert len(np.unique(leaves)) > 5
 
 
+def test_all_examples_go_through_every_tree_however_many_they_are():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 4)).astype(np.float32)
+    tree, arrays, number = grown(X, rng.normal(size=(80, 2)))
+    twice = arrays._replace(root=np.zeros(2, dtype=np.int32))
+    many = rng.normal(size=(2500, 4)).astype(np.float32)  # two blocks and a half
+    leaves = np.full((2500, 2), -1, dtype=np.int32)
+    _compiled.dense_leaves(many, twice, leaves)
+    for column in leaves.T:
+        assert_array_equal(column, number[tree.apply(many)])
+
+
 def test_sparse_rows_fall_where_dense_ones_do():
     rng = np.random.default_rng(1)
     X = np.where(rng.random((60, 5)) < 0.5, rng.normal(size=(60, 5)), 0.0)

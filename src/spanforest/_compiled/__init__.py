@@ -64,4 +64,4 @@ from spanforest._compiled.subproblems import bound_part, carry_messages, restric
 from spanforest._compiled.visits import visit_buffers
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

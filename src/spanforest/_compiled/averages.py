@@ -45,4 +45,4 @@ def _advance(record):
             values[at] = past[at] + new_scale * latest
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -52,4 +52,4 @@ def edge_cell(factor, j, a, b):
     return factor["offset"] + b * factor["n_second"] + a
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

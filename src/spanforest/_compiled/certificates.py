@@ -23,4 +23,4 @@ def augment_rows(scores, rows, problem, true_scores):
             true_scores[r] = weigh_scores(i, row, factors, targets, true_cells, weight)
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

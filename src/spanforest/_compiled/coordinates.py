@@ -76,4 +76,4 @@ def contract(layout, cells, values):
             values[row_sums + a - 1] = total
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -277,4 +277,4 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     keep_small = do_nothing
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

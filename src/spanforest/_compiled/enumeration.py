@@ -110,4 +110,4 @@ def flip_margins(scores, g, labels, margins):
                     margins[i, start + a] += scores[i, c] - now
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -170,4 +170,4 @@ def _decode_rows(scores, g, walk, labels, best, downward, marginals):
                 marginals[i, s] += total - top
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -222,4 +222,4 @@ def listed_steps(i, r, norm, work, problem, lists):
     state.hinge[i], block.moved[r] = first_top, moved
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -4,6 +4,8 @@ import numpy as np
 
 from spanforest._compiled.decorators import compiled, inlined
 
+ROWS_PER_TREE = 1024  # go through a tree one after the other, while it is in the cache
+
 
 @inlined
 def _leaf_of(features, root, trees):
@@ -25,9 +27,12 @@ def dense_leaves(X, trees, leaves):
 
     `trees` are `DecisionTrees`.
     """
-    for i in range(X.shape[0]):
+    n_samples = X.shape[0]
+    for start in range(0, n_samples, ROWS_PER_TREE):
+        stop = min(start + ROWS_PER_TREE, n_samples)
         for tree in range(trees.root.shape[0]):
-            leaves[i, tree] = _leaf_of(X[i], trees.root[tree], trees)
+            for i in range(start, stop):
+                leaves[i, tree] = _leaf_of(X[i], trees.root[tree], trees)
 
 
 def sparse_leaves(rows, n_features, trees, leaves):
@@ -63,4 +68,4 @@ def add_shared_leaves(leaves, indptr, indices, K):
                 row[indices[s]] += 1.0
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

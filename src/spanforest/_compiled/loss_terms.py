@@ -68,4 +68,4 @@ def _add_up(record, problem):
     result[0] = total
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -307,4 +307,4 @@ def _max_product_rows(scores, g, schedule, messages, fresh, labels, change):
                 sent[s] += step
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -220,4 +220,4 @@ class Inspection:
             from_python(visit, (routines, place, place + len(own), LOOK, *rest))()
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

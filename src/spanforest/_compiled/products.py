@@ -142,4 +142,4 @@ def worst_pairs(matrix, lengths):
     )
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -180,4 +180,4 @@ class Subproblem(NamedTuple):
         return len(self.graph.incident) // 2
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c

@@ -458,4 +458,4 @@ def visitor(order, block, problem, state, mixtures):
     return call, (work, problem, lists, request)
 
 
-# stamp: 793c4744d2e29257
+# stamp: bf4b671b9d7ccd4c
