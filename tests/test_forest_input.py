@@ -27,7 +27,7 @@ from small_data import X as NUMBERS
 from small_data import Y as LABELS
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, _forest_input
-from spanforest._forest_input import ForestInput, leaf_features
+from spanforest._forest_input import ForestInput, LeafRows, leaf_features
 from spanforest._inputs import KernelMatrix, Resources
 from spanforest._training import Settings, TrainingSet, train_path
 from spanforest.graphs import LabelGraph
@@ -85,8 +85,44 @@ def test_inner_products_of_leaves_are_the_matrix(min_samples_leaf, monkeypatch):
     Z = leaf_features(given.members, 20)
     assert_allclose((Z @ Z.T).toarray(), basis.compared.K, atol=1e-12)
     monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 59)
-    assert sparse.issparse(given.rows(X_new))
-    assert_allclose(given.rows(X_new).toarray(), rows)
+    lazy = given.rows(X_new)
+    assert isinstance(lazy, LeafRows)
+    assert lazy.shape == rows.shape
+    assert_allclose(lazy.toarray(), rows)
+
+
+@pytest.mark.parametrize("largest", [1, 3000, 2**24])
+@pytest.mark.parametrize("most_kept", [0, 2**22])
+@pytest.mark.parametrize("n_new", [0, 1, 3, 30, 60])
+def test_sums_over_leaves_multiply_as_the_matrix_does(
+    largest, most_kept, n_new, monkeypatch
+):
+    """By way of the leaves of few new examples, or of all leaves; in blocks."""
+    given, _ = fitted_input(NUMBERS, CODES, ForestKernel(20, min_samples_leaf=1))
+    new = np.random.default_rng(0).normal(size=(n_new, NUMBERS.shape[1]))
+    weights = np.random.default_rng(1).normal(size=(60, 5))
+    matrix = given.rows(new)
+    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 0)
+    monkeypatch.setattr(_forest_input, "LARGEST_SUMS", largest)
+    monkeypatch.setattr(_forest_input, "MOST_KEPT", most_kept)
+    rows = given.rows(new)
+    for own in (weights, weights[:, 1:], np.asfortranarray(weights), weights[:, :0]):
+        assert (rows @ own).shape == (n_new, own.shape[1])
+        assert_allclose(rows @ own, matrix @ own, atol=1e-14)
+
+
+@pytest.mark.needs_compiled
+def test_multiplying_by_many_examples_takes_memory_for_their_leaves_only(no_matrix):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    Y = (X[:, :2] > 0).astype(np.int32)
+    given, _ = fitted_input(X, Y, ForestKernel(10, min_samples_leaf=100))
+    weights = rng.normal(size=(3000, 6))
+    tracemalloc.start()
+    assert (given.rows(X) @ weights).shape == (3000, 6)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.1 * 3000 * 3000 * 8  # examples share leaves with most others
 
 
 def test_the_number_of_examples_decides_on_the_form(monkeypatch):
@@ -225,9 +261,9 @@ def test_a_fold_grows_its_own_forest(most, monkeypatch):
     assert_array_equal(
         dense(inside.compared[0]).toarray(), dense(expected.compared[0]).toarray()
     )
-    expected_rows = dense(alone.rows(NUMBERS[ODD])).toarray()
-    assert_array_equal(dense(rows).toarray(), expected_rows)
-    sliced = dense(whole.rows(NUMBERS[ODD])).toarray()[:, EVEN]
+    expected_rows = alone.rows(NUMBERS[ODD]) @ np.eye(30)
+    assert_array_equal(rows @ np.eye(30), expected_rows)
+    sliced = (whole.rows(NUMBERS[ODD]) @ np.eye(60))[:, EVEN]
     assert not np.allclose(expected_rows, sliced)
 
 

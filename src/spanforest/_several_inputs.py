@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from spanforest._category_columns import CategoryColumns
 from spanforest._copies import Copies
@@ -327,16 +326,17 @@ def _total(terms: Sequence[tuple[Any, float]]) -> NDArray[np.floating]:
 
 
 def weighted_sum(matrices: Any, factors: Sequence[float]) -> NDArray[np.floating]:
-    """Return a dense weighted sum of dense and sparse matrices.
+    """Return a dense weighted sum of dense and other matrices.
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> weighted_sum([np.eye(2), sparse.csr_array(np.ones((2, 2)))], [2.0, 1.0])
     array([[3., 1.],
            [1., 3.]])
     """
     total: Any = 0.0
     for matrix, factor in zip(matrices, factors, strict=True):
-        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         total = total + dense.dtype.type(factor) * dense
     return np.ascontiguousarray(total)
