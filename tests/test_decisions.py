@@ -13,6 +13,7 @@ from spanforest import decisions as module
 from spanforest.decisions import (
     expected_f1,
     expected_f1_decisions,
+    f1_thresholds,
     hamming_decisions,
     threshold_decisions,
 )
@@ -141,3 +142,41 @@ def test_a_threshold_of_one_half_is_the_decision_for_hamming_loss(P):
 def test_bad_thresholds_are_refused(threshold):
     with pytest.raises(ValueError, match="threshold must be"):
         threshold_decisions([[0.5, 0.5]], threshold)
+
+
+# --- thresholds for the F1 of single labels -------------------------------------------
+
+
+@given(P=probabilities(n=7), weighted=st.booleans(), seed=seeds)
+@trials(60)
+def test_no_threshold_has_a_higher_expected_f1_of_the_label(P, weighted, seed):
+    weight = np.random.default_rng(seed).integers(1, 4, len(P)) if weighted else None
+    w = np.ones(len(P)) if weight is None else weight
+    for p, best in zip(P.T, f1_thresholds(P, weight), strict=True):
+        values = [
+            2 * (w * p)[chosen].sum() / (w[chosen].sum() + (w * p).sum())
+            for limit in [0.0, *p, best]
+            if (chosen := p > limit).any()
+        ]
+        reached = (p > best - 1e-9) & (p > 0)
+        if reached.any():
+            own = 2 * (w * p)[reached].sum() / (w[reached].sum() + (w * p).sum())
+            assert own >= max(values) - 1e-6
+            assert_allclose(own / 2, best, atol=1e-6)
+
+
+def test_weights_of_examples_are_copies_for_thresholds():
+    rng = np.random.default_rng(0)
+    P, times = rng.random((20, 3)), rng.integers(0, 3, 20)
+    copies = P[np.repeat(np.arange(20), times)]
+    assert_allclose(f1_thresholds(P, times), f1_thresholds(copies))
+
+
+def test_a_label_that_is_never_on_has_no_reason_to_be_predicted():
+    assert not threshold_decisions(np.zeros((3, 1)), f1_thresholds([[0.0]])).any()
+
+
+def test_a_rare_label_has_a_smaller_threshold():
+    p = np.random.default_rng(0).random((500, 1))
+    thresholds = f1_thresholds(np.hstack([p, p**4]))
+    assert 0.0 < thresholds[1] < thresholds[0] <= 0.5

@@ -2,10 +2,16 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from spanforest.calibration import fit_calibration
-from spanforest.tuning._thresholds import HeldOutMargins, threshold_predictions
+from spanforest.decisions import f1_thresholds
+from spanforest.tuning._thresholds import (
+    BY_LABEL,
+    HeldOutMargins,
+    label_thresholds,
+    threshold_predictions,
+)
 
 N_LABELS = 3
 
@@ -37,6 +43,48 @@ def test_probabilities_are_calibrated_on_the_other_folds(folds):
         P = np.column_stack([p[:, 1] for p in calibration.probabilities(own)])
         for threshold, labels in zip(thresholds, predicted, strict=True):
             assert_array_equal(labels, threshold < P)
+
+
+def chances_of(fold, others):
+    """Return the probabilities of a fold, calibrated on others."""
+    margins = np.concatenate([one.margins for one in others])
+    pairs = [np.column_stack([0 * m, m]) for m in margins.T]
+    calibration = fit_calibration(pairs, np.concatenate([one.codes for one in others]))
+    own = [np.column_stack([0 * m, m]) for m in fold.margins.T]
+    return np.column_stack([p[:, 1] for p in calibration.probabilities(own)])
+
+
+def test_thresholds_of_labels_are_learned_from_the_other_folds(folds):
+    for here, (predicted,) in enumerate(threshold_predictions(folds, [BY_LABEL])):
+        others = [fold for there, fold in enumerate(folds) if there != here]
+        P = np.concatenate([chances_of(one, others) for one in others])
+        limits = f1_thresholds(P)
+        assert_array_equal(predicted, chances_of(folds[here], others) > limits)
+    changed = [folds[0]._replace(codes=1 - folds[0].codes), *folds[1:]]
+    before, after = (threshold_predictions(one, [BY_LABEL]) for one in (folds, changed))
+    assert_array_equal(after[0], before[0])
+
+
+def test_the_final_thresholds_of_labels_are_learned_from_all_folds(folds):
+    P = np.concatenate([chances_of(one, folds) for one in folds])
+    assert_allclose(label_thresholds(folds), f1_thresholds(P))
+    weighted = [
+        fold._replace(sample_weight=np.where(np.arange(40) < 20, 2.0, 1.0))
+        for fold in folds
+    ]
+    assert label_thresholds(weighted) != label_thresholds(folds)
+
+
+def test_a_label_without_margins_has_half_as_its_threshold(folds):
+    gone = [
+        fold._replace(
+            margins=np.where([True, False, False], np.nan, fold.margins),
+            only_values=np.array([1, -1, -1]),
+        )
+        for fold in folds
+    ]
+    assert label_thresholds(gone)[0] == 0.5
+    assert all(one[0][:, 0].all() for one in threshold_predictions(gone, [BY_LABEL]))
 
 
 def test_a_single_label_is_calibrated_without_a_bias_as_in_an_ensemble(folds):

@@ -12,7 +12,10 @@ from scipy import sparse
 from spanforest._offsets import check_offset, read_offset
 from spanforest._parameters import LARGEST, check_number
 from spanforest._scaling import MOST_IN_TABLE
+from spanforest._wording import quoted
+from spanforest.decisions import check_threshold
 from spanforest.kernels import ForestKernel
+from spanforest.tuning._thresholds import BY_LABEL
 
 GAMMAS = (0.5, 1.0, 2.0)
 CS = (0.3, 1.0, 3.0, 10.0)
@@ -178,17 +181,23 @@ def read_offsets(offsets: Any, n_values: NDArray[np.integer]) -> list[Any]:
 
 
 def read_thresholds(
-    thresholds: Any, n_values: NDArray[np.integer], n_samples: int
-) -> list[float]:
+    thresholds: Any,
+    n_values: NDArray[np.integer],
+    n_samples: int,
+    *,
+    by_label: bool = False,
+) -> list[Any]:
     """Return the thresholds to choose from, the one nearest to a half first.
 
-    With many examples there are none unless they are named: an ensemble with a
-    threshold is calibrated, which takes as long as three ensembles.
+    Each is a number, a list of numbers, one per label, or BY_LABEL. With many examples
+    there are none unless they are named: an ensemble with a threshold is calibrated,
+    which takes as long as three ensembles. `by_label`: whether BY_LABEL is among the
+    default ones.
 
     Examples
     --------
-    >>> read_thresholds([0.2, 0.4], np.array([2, 2]), 10**6)
-    [0.4, 0.2]
+    >>> read_thresholds(["labels", 0.2, [0.5, 0.1], 0.4], np.array([2, 2]), 10**6)
+    [0.4, 0.2, [0.5, 0.1], 'labels']
     >>> read_thresholds("auto", np.array([2, 3]), 100)
     []
     >>> read_thresholds("auto", np.array([2, 2]), 10**6)
@@ -196,20 +205,44 @@ def read_thresholds(
     """
     if isinstance(thresholds, str) and thresholds == "auto":
         is_open = len(n_values) > 1 and n_values.max() == 2
-        return list(THRESHOLDS) if is_open and n_samples <= MOST_CALIBRATED else []
+        if not is_open or n_samples > MOST_CALIBRATED:
+            return []
+        return [*THRESHOLDS, *[BY_LABEL] * by_label]
     if thresholds is None:
         return []
-    numbers = as_list("thresholds", thresholds)
-    checked = {
-        check_number("each of thresholds", number, maximum=1.0) for number in numbers
-    }
-    if n_values.max() > 2 and checked:
+    if n_values.max() > 2:
         j = int(n_values.argmax())
         raise ValueError(
             f"thresholds are for labels with two values; label {j} has {n_values[j]}. "
             "Pass thresholds=None."
         )
-    return sorted(checked, key=lambda one: (abs(one - 0.5), one))
+    checked: list[Any] = []
+    for given in as_list("thresholds", thresholds):
+        one = given if isinstance(given, str) else _read_threshold(given, n_values)
+        if isinstance(one, str) and one != BY_LABEL:
+            raise ValueError(
+                "each of thresholds must be a number, a list with one for each label, "
+                f"or {BY_LABEL!r}; got {quoted(given)}."
+            )
+        if one not in checked:
+            checked.append(one)
+    return sorted(checked, key=_distance_to_half)
+
+
+def _read_threshold(threshold: Any, n_values: NDArray[np.integer]) -> Any:
+    if np.ndim(threshold) == 0:
+        return check_number("each of thresholds", threshold, maximum=1.0)
+    check_threshold(threshold, n_values)
+    return np.asarray(threshold, dtype=np.float64).tolist()
+
+
+def _distance_to_half(threshold: Any) -> tuple[bool, bool, float, float]:
+    """Return what thresholds are sorted by: numbers come first, BY_LABEL last."""
+    if isinstance(threshold, str):
+        return True, True, 0.0, 0.0
+    numbers = np.asarray(threshold)
+    distance = np.abs(numbers - 0.5).max()
+    return False, numbers.ndim > 0, float(distance), float(numbers.sum())
 
 
 def with_fewer_trees(kernel: Any) -> Any:

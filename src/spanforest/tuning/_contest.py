@@ -508,10 +508,16 @@ def decision_in_words(params: dict[str, Any]) -> str:
     ('offset 0.3', 'threshold 0.25')
     >>> decision_in_words({"offset": [0.3, 0.0]})
     'offsets of labels'
+    >>> decision_in_words({"threshold": [0.3, 0.1]})
+    'thresholds of labels from 0.1 to 0.3'
     """
     name = "threshold" if "threshold" in params else "offset"
     number = params[name]
-    return "offsets of labels" if np.ndim(number) else f"{name} {number:g}"
+    if not np.ndim(number):
+        return f"{name} {number:g}"
+    if name == "offset":
+        return "offsets of labels"
+    return f"thresholds of labels from {min(number):.2g} to {max(number):.2g}"
 
 
 def score_name(scoring: Any) -> str:

@@ -32,7 +32,12 @@ from spanforest.aggregation import combine, margins_for
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.model_selection import LabelCardinalityKFold
 from spanforest.tuning._scoring import Judge
-from spanforest.tuning._thresholds import HeldOutMargins, threshold_predictions
+from spanforest.tuning._thresholds import (
+    BY_LABEL,
+    HeldOutMargins,
+    label_thresholds,
+    threshold_predictions,
+)
 
 N_NEAR_BEST = 3  # pairs of C and loss, per kernel, that are tried with every offset
 
@@ -44,7 +49,7 @@ class Grid(NamedTuple):
     Cs: list[float]  # ascending
     n_first: int  # so many values of C are tried with every kernel
     offsets: list[Any]  # each a number, or one per label; the first is always tried
-    thresholds: list[float]  # tried in place of offsets with the best candidate
+    thresholds: list[Any]  # tried in place of offsets with the best candidate
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
@@ -82,6 +87,7 @@ class ResultTable:
         self.fit_seconds = np.full(shape, np.nan)
         self.score_seconds = np.full(shape, np.nan)
         self.near_best: list[tuple[int, int]] = []  # places of C and loss
+        self.label_thresholds: list[float] | None = None  # what BY_LABEL stands for
 
     def means(self, n_folds: int) -> NDArray[np.float64]:
         """Return the mean scores over the first folds; -inf for untried candidates."""
@@ -313,6 +319,8 @@ class Search(NamedTuple):
                 entry = at_c, at_loss, at_decision, place
                 table.scores[entry] = self.judge.score(test, codes)
                 table.score_seconds[entry] = seconds
+        if BY_LABEL in grid.thresholds:
+            table.label_thresholds = label_thresholds(folds)
 
     def _decode(
         self,
@@ -415,12 +423,10 @@ def cv_results(
     n_folds : int
         Means are over the first folds, this many.
     """
-    decisions = grid.decisions
     params = [
-        {**kernel, "C": C, "loss": loss, **decision}
-        for kernel, C, loss, decision in product(
-            kernels, grid.Cs, grid.losses, decisions
-        )
+        {**kernel, "C": C, "loss": loss, **_decision(decision, table)}
+        for kernel, table in zip(kernels, tables, strict=True)
+        for C, loss, decision in product(grid.Cs, grid.losses, grid.decisions)
     ]
     scores, fit_seconds, score_seconds = (
         _stacked([getattr(table, name) for table in tables])
@@ -438,7 +444,8 @@ def cv_results(
     has_lists = any(isinstance(offset, list) for offset in grid.offsets)
     kinds["offset"] = object if has_lists else float
     if grid.thresholds:
-        kinds["threshold"] = float
+        is_plain = all(np.isscalar(one) and one != BY_LABEL for one in grid.thresholds)
+        kinds["threshold"] = float if is_plain else object
     for name in ("training", "n_estimators"):
         if any(name in one for one in kernels):
             kinds[name] = object
@@ -457,6 +464,13 @@ def cv_results(
     ranked = np.nan_to_num(results["mean_test_score"], nan=-np.inf)
     results["rank_test_score"] = rankdata(-ranked, method="min").astype(np.int32)
     return results
+
+
+def _decision(decision: dict[str, Any], table: ResultTable) -> dict[str, Any]:
+    """Return the parameters of a decision, with the numbers of single labels."""
+    if decision.get("threshold") != BY_LABEL:
+        return decision
+    return {**decision, "threshold": table.label_thresholds}
 
 
 def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:

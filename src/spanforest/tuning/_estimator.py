@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -137,13 +136,17 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         is on; a list in the sequence has one per label. The three best combinations of
         C and loss of every kernel are tried with all of them. ``"auto"``: -0.15 to 0.9
         in steps of 0.15, or 0 alone if a label has more than two values.
-    thresholds : float or sequence of float
-        Thresholds on probabilities to choose from. The best candidate of all is also
-        tried with each of them in place of an offset: a label is then on if its
-        calibrated probability is larger, each label by itself. If one is chosen, the
-        final ensemble has it, and ``probability=True``. ``"auto"``: 0.2 to 0.5 in steps
-        of 0.05, or none if there is one label, a label has more than two values, or
-        there are more than 3,000 examples. None: no thresholds.
+    thresholds : float, "labels", or sequence of these and of lists
+        Thresholds on probabilities to choose from; a list in the sequence has one per
+        label. The best candidate of all is also tried with each of them in place of an
+        offset: a label is then on if its calibrated probability is larger, each label
+        by itself. If one is chosen, the final ensemble has it, and
+        ``probability=True``. ``"labels"``: every label has its own, learned from the
+        held-out examples, that suits its F1
+        (`spanforest.decisions.f1_thresholds`). ``"auto"``: 0.2 to 0.5 in steps of 0.05,
+        and "labels" too unless `scoring` is one of our measures; or none if there is
+        one label, a label has more than two values, or there are more than 3,000
+        examples. None: no thresholds.
     tol
         The search stops at a gap of 0.05 if this asks for a smaller one.
     max_iter
@@ -426,8 +429,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         _delegated(RandomGraphEnsembleClassifier.predict_for)
     )
 
-    def _read_grid(self, n_values: NDArray[np.integer], n_samples: int) -> Grid:
+    def _read_grid(self, judge: Judge, n_samples: int) -> Grid:
         """Check what there is to choose from."""
+        n_values = judge.coding.n_values
         losses = as_list("losses", self.losses)
         for loss in losses:
             find_loss(loss)
@@ -435,7 +439,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             losses,
             *read_costs(self.Cs),
             read_offsets(self.offsets, n_values),
-            read_thresholds(self.thresholds, n_values, n_samples),
+            read_thresholds(
+                *(self.thresholds, n_values, n_samples), by_label=not judge.is_ours
+            ),
         )
 
     def _read_deadline(self) -> Deadline:
@@ -533,11 +539,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             tol=max(settings.tol, SEARCH_TOL),
             max_iter=min(settings.max_iter, SEARCH_PASSES),
         )
+        judge = Judge.of(self.scoring, targets)
         return Search(
-            self._read_grid(targets.coding.n_values, n_samples),
+            self._read_grid(judge, n_samples),
             settings,
             folds,
-            Judge.of(self.scoring, targets),
+            judge,
             self.aggregation,
             Workers(self.n_jobs, bool(self.verbose)),
             n_samples,

@@ -87,6 +87,11 @@ class Judge(NamedTuple):
             )
         return judge
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of our measures, or their mean."""
+        return isinstance(self.scoring, str)
+
     def score(self, rows: NDArray[np.intp], predicted: NDArray[np.integer]) -> float:
         """Return how good the predicted codes of some examples are."""
         known = self.Y[rows] >= 0

@@ -1,21 +1,24 @@
 """Predictions by thresholds on probabilities, as the search compares them.
 
 A label is on if its probability is larger than the threshold, each label by itself. The
-probabilities of a fold's test examples are calibrated on those of the other folds.
-Folds may overlap: an example is never calibrated on itself.
+probabilities of a fold's test examples are calibrated on those of the other folds, and
+thresholds of single labels are learned from the others too. Folds may overlap: an
+example is never calibrated on itself.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spanforest.calibration import fit_calibration
-from spanforest.decisions import threshold_decisions
+from spanforest.calibration import Calibration, fit_calibration
+from spanforest.decisions import f1_thresholds, threshold_decisions
 
-__all__ = ["HeldOutMargins", "threshold_predictions"]
+__all__ = ["BY_LABEL", "HeldOutMargins", "label_thresholds", "threshold_predictions"]
+
+BY_LABEL = "labels"  # in place of a threshold: each label has its own, for its F1
 
 
 class HeldOutMargins(NamedTuple):
@@ -38,6 +41,21 @@ class HeldOutMargins(NamedTuple):
             None if weight is None else weight[kept],
         )
 
+    def calibration(self) -> Calibration:
+        """Fit a calibration as the final ensemble does."""
+        return fit_calibration(
+            self.in_pairs,
+            self.known_codes,
+            biases=self.margins.shape[1] > 1,
+            sample_weight=self.sample_weight,
+        )
+
+    def probabilities(self, calibration: Calibration) -> NDArray[np.float64]:
+        """Return the probability of every label; certain ones have 0 or 1."""
+        columns = [p[:, 1] for p in calibration.probabilities(self.in_pairs)]
+        is_certain = np.isnan(self.margins)
+        return np.where(is_certain, self.only_values, np.column_stack(columns))
+
     @property
     def known_codes(self) -> NDArray[np.integer]:
         """The true codes that come with a margin; -1 for others."""
@@ -51,7 +69,7 @@ class HeldOutMargins(NamedTuple):
 
 
 def threshold_predictions(
-    folds: list[HeldOutMargins], thresholds: list[float]
+    folds: list[HeldOutMargins], thresholds: list[Any]
 ) -> list[list[NDArray[np.intp]]]:
     """Return the codes that each threshold predicts in each fold.
 
@@ -59,8 +77,9 @@ def threshold_predictions(
     ----------
     folds : list of HeldOutMargins
         Two folds or more, of labels with one value or two. No fold has all examples.
-    thresholds : list of float
-        Numbers between 0 and 1.
+    thresholds : list of float, list of float or BY_LABEL
+        Numbers between 0 and 1, lists with one per label, or those that the other
+        folds say are best.
 
     Returns
     -------
@@ -82,16 +101,41 @@ def threshold_predictions(
         others = _joined(
             [one.without(fold.rows) for there, one in enumerate(folds) if there != here]
         )
-        calibration = fit_calibration(
-            others.in_pairs,
-            others.known_codes,
-            biases=others.margins.shape[1] > 1,  # as in the final ensemble
-            sample_weight=others.sample_weight,
-        )
-        P = np.column_stack([p[:, 1] for p in calibration.probabilities(fold.in_pairs)])
-        P = np.where(np.isnan(fold.margins), fold.only_values, P)
-        predictions.append([threshold_decisions(P, one) for one in thresholds])
+        calibration = others.calibration()
+        P, of_labels = fold.probabilities(calibration), _best_of(others, calibration)
+        limits = [of_labels if _is_by_label(one) else one for one in thresholds]
+        predictions.append([threshold_decisions(P, one) for one in limits])
     return predictions
+
+
+def label_thresholds(folds: list[HeldOutMargins]) -> list[float]:
+    """Return a threshold for every label, learned from the examples of all folds.
+
+    Examples
+    --------
+    >>> margins = np.linspace(-1, 1, 100).reshape(50, 2)
+    >>> values, codes = np.array([-1, -1]), (margins > 0.5).astype(int)
+    >>> one = HeldOutMargins(np.arange(50), margins, values, codes)
+    >>> 0.3 < label_thresholds([one])[0] <= 0.5
+    True
+    """
+    everyone = _joined(folds)
+    return _best_of(everyone, everyone.calibration()).tolist()
+
+
+def _is_by_label(threshold: Any) -> bool:
+    return isinstance(threshold, str) and threshold == BY_LABEL
+
+
+def _best_of(held_out: HeldOutMargins, calibration: Calibration) -> NDArray[np.float64]:
+    """Return the best threshold of every label; a half if it has no margins."""
+    P, known = held_out.probabilities(calibration), ~np.isnan(held_out.margins)
+    thresholds = np.full(P.shape[1], 0.5)
+    for j in np.flatnonzero(known.any(axis=0)):
+        rows, weight = known[:, j], held_out.sample_weight
+        weight = None if weight is None else weight[rows]
+        thresholds[j] = f1_thresholds(P[rows, j, None], weight)[0]
+    return thresholds
 
 
 def _joined(folds: list[HeldOutMargins]) -> HeldOutMargins:
