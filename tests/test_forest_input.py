@@ -111,6 +111,17 @@ def test_sums_over_leaves_multiply_as_the_matrix_does(
         assert_allclose(rows @ own, matrix @ own, atol=1e-14)
 
 
+@pytest.mark.parametrize("kernel", [FEW_TREES, [FEW_TREES, FEW_TREES]])
+def test_chunks_of_new_examples_grow_with_trees_not_training_examples(
+    kernel, no_matrix, monkeypatch
+):
+    model = RandomGraphEnsembleClassifier(2, kernel=kernel, random_state=0)
+    model.fit(NUMBERS, LABELS)
+    monkeypatch.setattr("spanforest._classifier.CHUNK_CELLS", 40 * 10)
+    sizes = [rows.shape[0] for rows in model._row_chunks(NUMBERS)]
+    assert sizes[0] == (20 if kernel is FEW_TREES else 10)
+
+
 @pytest.mark.needs_compiled
 def test_multiplying_by_many_examples_takes_memory_for_their_leaves_only(no_matrix):
     rng = np.random.default_rng(0)

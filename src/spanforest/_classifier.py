@@ -363,7 +363,8 @@ class GraphClassifier(
     def _row_chunks(self, X: Any) -> Iterator[Any]:
         """Yield the rows that weights multiply, as many at a time as memory allows."""
         X = self._read_new_examples(X)
-        widest = max(*self._weights.shape, 1)
+        n_weights, n_cells = self._weights.shape
+        widest = max(self._input.row_size(n_weights), n_cells, 1)
         step = max(1, CHUNK_CELLS // widest)
         for start in range(0, X.shape[0], step):
             yield self._input.rows(X[start : start + step])

@@ -376,6 +376,11 @@ class ForestInput(Input):
         """Return the kernel values between new and training examples."""
         return GrownForest(self.leaf_map, self.members).rows(self._for_trees(X))
 
+    def row_size(self, n_weights: int) -> int:
+        """Return how many numbers `rows` keeps per example: leaves, if not a matrix."""
+        grown = GrownForest(self.leaf_map, self.members)
+        return n_weights if grown.is_matrix else self.leaf_map.n_trees
+
     def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:

@@ -264,6 +264,10 @@ class Input(ABC):
     def rows(self, X: Any) -> Any:
         """Return what weights are multiplied by, one row per new example."""
 
+    def row_size(self, n_weights: int) -> int:
+        """Return how many numbers `rows` keeps per example, for so many weights."""
+        return n_weights
+
     def weights_of_rows(
         self, weights: NDArray[np.float64], intercept: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

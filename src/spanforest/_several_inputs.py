@@ -196,6 +196,11 @@ class SeveralInputs(_Composed):
         """Return the rows of all kernels, side by side."""
         return SideBySide(tuple(given.rows(X) for given in self.inputs))
 
+    def row_size(self, n_weights: int) -> int:
+        """Return how many numbers `rows` keeps per example, of all kernels."""
+        own = n_weights // self.n_kernels
+        return sum(given.row_size(own) for given in self.inputs)
+
     def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:

@@ -153,7 +153,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         The search stops after 50 passes if this asks for more.
     cv : int, splitter or iterable of (train, test)
         Number of folds, which then agree in how many positive labels their examples
-        have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds.
+        have (`spanforest.model_selection.LabelCardinalityKFold`); or the folds. Of a
+        splitter that needs groups pass the folds,
+        ``list(GroupKFold(3).split(X, y, groups))``.
     scoring : str or callable
         What the best candidate is best in: "multilabel_accuracy",
         "microlabel_accuracy", "microlabel_f1" (of the higher of two values), the "mean"
