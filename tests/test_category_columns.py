@@ -299,3 +299,4 @@ def test_categories_of_identifiers_are_counted_in_the_rows():
     clf = RandomGraphEnsembleClassifier(2, tol=0.1, random_state=0)
     with pytest.warns(UserWarning, match="'what' has 10 categories in 10 examples"):
         clf.fit(X, y)
+    clf.fit(pd.concat([X] * 3), np.concatenate([y] * 3))  # these are no identifiers

@@ -107,7 +107,7 @@ def test_one_model_for_all_graphs_has_no_members_to_combine(fails, ok, folder, c
     args = command, "m", "songs.csv", "--aggregation"
     message = fails(*args, "mve", code=2)
     assert "'--aggregation': mve needs members that were trained apart" in message
-    assert "Leave it out, or train without --training joint." in message
+    assert "Leave it out, or train with --training separate." in message
     if command != "report":
         ok(*args, "mam")
 

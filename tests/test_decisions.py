@@ -172,6 +172,25 @@ def test_weights_of_examples_are_copies_for_thresholds():
     assert_allclose(f1_thresholds(P, times), f1_thresholds(copies))
 
 
+@pytest.mark.parametrize(
+    ("P", "weight", "message"),
+    [
+        (np.zeros((0, 2)), None, "at least one example; got none"),
+        ([[0.5]], [-1.0], "at least 0"),
+        ([[0.5]], [0.0], "positive for at least one example"),
+        ([[0.5]], [1.0, 1.0], "one number per example"),
+        ([0.5], None, "shape"),
+    ],
+)
+def test_thresholds_need_probabilities_and_weights(P, weight, message):
+    with pytest.raises(ValueError, match=message):
+        f1_thresholds(P, weight)
+
+
+def test_examples_of_weight_zero_do_not_count_for_thresholds():
+    assert_allclose(f1_thresholds([[0.0], [0.5]], [0.0, 1.0]), f1_thresholds([[0.5]]))
+
+
 def test_a_label_that_is_never_on_has_no_reason_to_be_predicted():
     assert not threshold_decisions(np.zeros((3, 1)), f1_thresholds([[0.0]])).any()
 

@@ -213,7 +213,9 @@ def agree(wanted, printed):
         return {"...": ".*?"}.get(part, r"\s+" if part.isspace() else re.escape(part))
 
     def is_near(one, other):
-        slack = 0.33 if "." in one else 0.005 * float(one)
+        slack = 0.005 * float(one)
+        if "." in one:
+            slack = 0.33 if float(one) > 1 else 0.03
         return abs(float(one) - float(other)) <= slack
 
     parts = re.split(rf"(\.\.\.|{number}|\s+)", wanted.strip())
@@ -228,6 +230,7 @@ def test_outputs_that_differ_are_told_apart():
     assert agree("1000 of 634", "1000 of 632")
     assert not agree("a 99.68 % b", "a 97.68 % b")
     assert not agree("a 10 b", "a 11 b")
+    assert not agree("score 0.987", "score 0.700")
     assert not agree("a 99.68 % b", "a 99.68 % c")
     assert not agree("a ... d", "b c d")
 

@@ -26,8 +26,9 @@ from small_data import (
 from small_data import X as NUMBERS
 from small_data import Y as LABELS
 
-from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, _forest_input
-from spanforest._forest_input import ForestInput, LeafRows, leaf_features
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, _forest_rows
+from spanforest._forest_input import ForestInput, leaf_features
+from spanforest._forest_rows import LeafRows
 from spanforest._inputs import KernelMatrix, Resources
 from spanforest._training import Settings, TrainingSet, train_path
 from spanforest.graphs import LabelGraph
@@ -49,7 +50,7 @@ def classifier(request):
 @pytest.fixture
 def no_matrix(monkeypatch):
     """Let any number of examples be too many for a kernel matrix."""
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 0)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", 0)
 
 
 def fitted_input(X, codes, kernel=FEW_TREES, random_state=0):
@@ -84,62 +85,17 @@ def test_inner_products_of_leaves_are_the_matrix(min_samples_leaf, monkeypatch):
     rows = given.rows(X_new)
     Z = leaf_features(given.members, 20)
     assert_allclose((Z @ Z.T).toarray(), basis.compared.K, atol=1e-12)
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 59)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", 59)
     lazy = given.rows(X_new)
     assert isinstance(lazy, LeafRows)
     assert lazy.shape == rows.shape
     assert_allclose(lazy.toarray(), rows)
 
 
-@pytest.mark.parametrize("largest", [1, 3000, 2**24])
-@pytest.mark.parametrize("most_kept", [0, 2**22])
-@pytest.mark.parametrize("n_new", [0, 1, 3, 30, 60])
-def test_sums_over_leaves_multiply_as_the_matrix_does(
-    largest, most_kept, n_new, monkeypatch
-):
-    """By way of the leaves of few new examples, or of all leaves; in blocks."""
-    given, _ = fitted_input(NUMBERS, CODES, ForestKernel(20, min_samples_leaf=1))
-    new = np.random.default_rng(0).normal(size=(n_new, NUMBERS.shape[1]))
-    weights = np.random.default_rng(1).normal(size=(60, 5))
-    matrix = given.rows(new)
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 0)
-    monkeypatch.setattr(_forest_input, "LARGEST_SUMS", largest)
-    monkeypatch.setattr(_forest_input, "MOST_KEPT", most_kept)
-    rows = given.rows(new)
-    for own in (weights, weights[:, 1:], np.asfortranarray(weights), weights[:, :0]):
-        assert (rows @ own).shape == (n_new, own.shape[1])
-        assert_allclose(rows @ own, matrix @ own, atol=1e-14)
-
-
-@pytest.mark.parametrize("kernel", [FEW_TREES, [FEW_TREES, FEW_TREES]])
-def test_chunks_of_new_examples_grow_with_trees_not_training_examples(
-    kernel, no_matrix, monkeypatch
-):
-    model = RandomGraphEnsembleClassifier(2, kernel=kernel, random_state=0)
-    model.fit(NUMBERS, LABELS)
-    monkeypatch.setattr("spanforest._classifier.CHUNK_CELLS", 40 * 10)
-    sizes = [rows.shape[0] for rows in model._row_chunks(NUMBERS)]
-    assert sizes[0] == (20 if kernel is FEW_TREES else 10)
-
-
-@pytest.mark.needs_compiled
-def test_multiplying_by_many_examples_takes_memory_for_their_leaves_only(no_matrix):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 4)).astype(np.float32)
-    Y = (X[:, :2] > 0).astype(np.int32)
-    given, _ = fitted_input(X, Y, ForestKernel(10, min_samples_leaf=100))
-    weights = rng.normal(size=(3000, 6))
-    tracemalloc.start()
-    assert (given.rows(X) @ weights).shape == (3000, 6)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 0.1 * 3000 * 3000 * 8  # examples share leaves with most others
-
-
 def test_the_number_of_examples_decides_on_the_form(monkeypatch):
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 60)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", 60)
     assert isinstance(fitted_input(NUMBERS, CODES)[1].compared, KernelMatrix)
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 59)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", 59)
     assert not isinstance(fitted_input(NUMBERS, CODES)[1].compared, KernelMatrix)
 
 
@@ -151,7 +107,7 @@ def test_the_number_of_examples_decides_on_the_form(monkeypatch):
 def test_matrix_and_leaves_train_the_same_model(classifier, fit_intercept, monkeypatch):
     classifier.set_params(tol=1e-4, fit_intercept=fit_intercept)
     plain = clone(classifier).fit(NUMBERS, LABELS)
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 0)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", 0)
     leaves = classifier.fit(NUMBERS, LABELS)
     assert_same_problem(leaves, plain)
     assert leaves.dual_coef_.shape == plain.dual_coef_.shape
@@ -166,7 +122,7 @@ def test_matrix_and_leaves_train_the_same_model(classifier, fit_intercept, monke
 def test_matrix_and_leaves_train_the_same_models_along_a_path(monkeypatch):
     settings, solutions = Settings(1.0, "hamming", True, 1e-4, 2000), []
     for most in (60, 0):
-        monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", most)
+        monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", most)
         data = TrainingSet(fitted_input(NUMBERS, CODES)[1], CODES)
         factors = data.factors(LabelGraph(4, [(0, 1), (1, 2), (2, 3)]))
         rng = np.random.default_rng(0)
@@ -189,7 +145,7 @@ def test_leaves_also_train_with_missing_labels_and_on_cycles(labels, monkeypatch
     else:
         model.set_params(graph=[(0, 1), (1, 2), (0, 2)], tol=0.2)
     plain = clone(model).fit(NUMBERS, Y)
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", 0)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", 0)
     leaves = model.fit(NUMBERS, Y)
     assert_allclose(leaves.dual_objective_, plain.dual_objective_, rtol=2 * model.tol)
 
@@ -264,7 +220,7 @@ def test_the_scale_of_features_does_not_matter(classifier):
 @pytest.mark.needs_compiled
 @pytest.mark.parametrize("most", [0, 60])
 def test_a_fold_grows_its_own_forest(most, monkeypatch):
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", most)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", most)
     whole, basis = fitted_input(NUMBERS, CODES)
     inside, rows = basis.fold(EVEN, ODD)
     alone, expected = fitted_input(NUMBERS[EVEN], CODES[EVEN])

@@ -124,6 +124,17 @@ def test_boosted_trees_explain_what_those_before_left_unexplained(
     assert sizes[-1] < 0.6 * sizes[0]
 
 
+def test_the_weight_of_a_leaf_is_never_below_the_smallest():
+    for weight in ([2.0, 1.0, 1.0], [4.0, 4.0, 4.0], [0.1, 0.1, 0.1]):
+        weight = np.array(weight)
+        x = np.arange(3, dtype=np.float32)[:, None]
+        codes = (x > 0).astype(np.int32)
+        for kind in ("extra", "boosted"):
+            kernel = ForestKernel(5, min_samples_leaf=3, max_features=None, kind=kind)
+            grown = kernel.grow(x, codes, seed=0, sample_weight=weight).leaves(x)
+            assert (len(np.unique(grown[:, 0])) > 1) == (weight[0] == 4.0)
+
+
 def test_the_largest_number_of_leaves_holds_for_all_kinds():
     for kind in KINDS:
         kernel = ForestKernel(4, min_samples_leaf=1, kind=kind, max_leaf_nodes=3)

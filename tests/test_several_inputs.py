@@ -23,7 +23,7 @@ from small_data import X as NUMBERS
 from small_data import Y as LABELS
 from strategies import PLAIN
 
-from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, _forest_input
+from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier, _forest_rows
 from spanforest._forest_input import ForestInput
 from spanforest._input_kinds import input_for, several_inputs
 from spanforest._inputs import KernelMatrix, LinearInput, Resources
@@ -163,7 +163,7 @@ def fitted_input(kernel, X=NUMBERS, codes=CODES, sample_weight=None, **params):
 
 @pytest.mark.parametrize("most", [0, 5000])
 def test_a_sum_weighs_kernels_of_unit_mean_diagonal(most, monkeypatch):
-    monkeypatch.setattr(_forest_input, "MOST_IN_MATRIX", most)
+    monkeypatch.setattr(_forest_rows, "MOST_IN_MATRIX", most)
     given, basis = fitted_input(SUM, gamma=0.5)
     trees = given.inputs[0]
     size = np.square(NUMBERS).sum(axis=1).mean()

@@ -266,7 +266,7 @@ def test_joint_training_is_chosen_if_it_is_clearly_better(scores, is_chosen):
     (joint,) = outcome.jointly
     assert search.names[-1] == "b 1, trained jointly on 5 graphs"
     assert outcome.leader is (joint if is_chosen else entrants[1])
-    assert joint.read == (entrants[1].kernel_params, None) if is_chosen else True
+    assert joint.read == ((entrants[1].kernel_params, None) if is_chosen else None)
     assert joint.params == {**entrants[1].kernel_params, **JOINT.params}
 
 
@@ -288,6 +288,21 @@ def test_joint_training_is_expected_to_take_longer(clock):
     assert len(outcome.untried) == 1
     outcome, entrants = held(search, limit=2000, n_folds=1, members=[ALONE, dense])
     assert outcome.leader is entrants[1]
+
+
+def test_joint_training_whose_time_is_known_is_not_expected_to_take_longer(clock):
+    search = FakeSearch([[1], [2], [3], [4]], clock, seconds=1.0)
+    dense = Members("joint", [0], 1, slowness=9.0)
+    train = search.train
+
+    def slower(data, members, *others):
+        clock[0] += 8.0 * (members is dense)
+        return train(data, members, *others)
+
+    search.train = slower
+    members = [ALONE, dense, ALONE, dense]
+    outcome, _ = held(search, limit=100, n_folds=1, members=members)
+    assert outcome.untried == []
 
 
 @pytest.mark.parametrize(

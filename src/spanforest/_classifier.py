@@ -48,7 +48,14 @@ from spanforest.kernels import KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
 
-__all__ = ["DATA_ATTRIBUTES", "GraphClassifier", "find_decoder", "is_auto"]
+__all__ = [
+    "DATA_ATTRIBUTES",
+    "GraphClassifier",
+    "find_decoder",
+    "forget",
+    "is_auto",
+    "whole_or_nothing",
+]
 
 CHUNK_CELLS = 2**22  # entries of the largest array of a chunk: 32 MB
 Decoder = Callable[[FactorGraph, NDArray[np.float64]], Decoding]
@@ -73,6 +80,23 @@ DATA_ATTRIBUTES = (
     "n_features_in_",
     "feature_names_in_",
 )
+
+
+def forget(estimator: Any) -> None:
+    """Delete what the last fit learned."""
+    learned = [one for one in vars(estimator) if one.endswith("_") and one[0] != "_"]
+    for name in (*OPTIONAL_ATTRIBUTES, *learned):
+        vars(estimator).pop(name, None)
+
+
+@contextmanager
+def whole_or_nothing(estimator: Any) -> Iterator[None]:
+    """Forget all that a fit has learned if it fails or is stopped."""
+    try:
+        yield
+    except BaseException:
+        forget(estimator)
+        raise
 
 
 def is_auto(choice: Any) -> bool:
@@ -276,21 +300,6 @@ class GraphClassifier(
             X.shape[0], y, sample_weight, self.class_weight, self.missing_label
         )
 
-    def _forget(self) -> None:
-        """Delete what the last fit learned."""
-        learned = [one for one in vars(self) if one.endswith("_") and one[0] != "_"]
-        for name in (*OPTIONAL_ATTRIBUTES, *learned):
-            self.__dict__.pop(name, None)
-
-    @contextmanager
-    def _whole_or_nothing(self) -> Iterator[None]:
-        """Forget all that a fit has learned if it fails or is stopped."""
-        try:
-            yield
-        except BaseException:
-            self._forget()
-            raise
-
     def _begin_fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, for_folds: bool = False
     ) -> TrainingSet:
@@ -301,7 +310,7 @@ class GraphClassifier(
         it may be that only folds of the training set can be learned from: a forest is
         not grown.
         """
-        self._forget()
+        forget(self)
         X = self._read_examples(X, reset=True)
         targets = self._read_targets(X, y, sample_weight)
         self._coding, copies = targets.coding, None
@@ -341,7 +350,8 @@ class GraphClassifier(
         if self._input.columns is not None:
             names = getattr(self, "feature_names_in_", None)
             columns = self._input.columns
-            columns.warn_of_identifiers(len(data.Y), names, stacklevel + 1)
+            n_samples = len(data.as_given[0])
+            columns.warn_of_identifiers(n_samples, names, stacklevel + 1)
 
     def _use_input(self, given: Input) -> None:
         """Take a fitted input, and show users what it learned."""

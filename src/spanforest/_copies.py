@@ -1,4 +1,4 @@
-"""Examples that are given more than once: training sees one of them, with their weight.
+"""Copies of an example: training sees one of them, with the sum of their weights.
 
 A weight of 2 means the example twice. To make that true to the last bit, copies are
 put together and their weights added. What remains is put in an order that depends on
@@ -28,7 +28,7 @@ _AT_ONCE = 1024  # examples
 class Copies(NamedTuple):
     """Which training examples are the same, and how much each counts."""
 
-    rows: Places  # of one example of each kind
+    rows: Places  # the first of each group of copies
     place: Places  # (n_samples,) of every example among these rows
     weight: Weights  # (n_samples,) of every example
 
@@ -40,7 +40,7 @@ class Copies(NamedTuple):
 
         Parameters
         ----------
-        X : ndarray or CSR matrix of shape (n_samples, n_features)
+        X : ndarray or CSR matrix in canonical form, of shape (n_samples, n_features)
             The examples.
         Y : ndarray of shape (n_samples, n_labels)
             Codes of their labels. Copies agree in these too.

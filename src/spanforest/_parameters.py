@@ -69,38 +69,34 @@ def check_count(name: str, value: Any) -> int:
     return int(value)
 
 
-def check_n_jobs(value: Any) -> int | None:
-    """Return a number of jobs as joblib takes it; negative ones leave processors free.
+def check_n_jobs(value: Any) -> None:
+    """Refuse a number of jobs that joblib does not take.
 
     Examples
     --------
     >>> check_n_jobs(-1)
-    -1
     """
     if value is None:
-        return None
+        return
     if not isinstance(value, Integral) or isinstance(value, bool) or value == 0:
         raise ValueError(
             "n_jobs must be None or a whole number that is not 0, such as 2, or -1 for "
             f"all processors; got {quoted(value)}."
         )
-    return int(value)
 
 
-def check_verbose(value: Any) -> bool:
-    """Return whether progress is shown.
+def check_verbose(value: Any) -> None:
+    """Refuse what does not say whether progress is shown.
 
     Examples
     --------
-    >>> check_verbose(1), check_verbose(False)
-    (True, False)
+    >>> check_verbose(1)
     """
     if not isinstance(value, Integral | np.bool_) or int(value) < 0:
         raise ValueError(
             "verbose must be True, False or a whole number of at least 0; got "
             f"{quoted(value)}."
         )
-    return bool(value)
 
 
 def check_sample_weight(

@@ -28,7 +28,8 @@ from spanforest.solver import Form
 
 IN_TURN = (
     "A sum of kernels needs the whole matrix. An ensemble with kernel=[...], a list of "
-    "kernels that its members take in turn, needs none. Or learn from fewer examples."
+    "kernels that its members take in turn, needs none if they have names. Or learn "
+    "from fewer examples."
 )
 
 

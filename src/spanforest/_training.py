@@ -56,7 +56,8 @@ class TrainingSet(NamedTuple):
     ) -> tuple[TrainingSet, Any]:
         """Return the training set of some examples, and the rows of the others.
 
-        Rows are what weights are multiplied by: see `Input.rows`.
+        `train` and `test` are places of examples as they were given. Rows are what
+        weights are multiplied by: see `Input.rows`.
         """
         weight = self.sample_weight
         if self.copies is not None:

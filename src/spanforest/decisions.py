@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spanforest._parameters import check_sample_weight
 from spanforest._wording import quoted
 
 __all__ = [
@@ -121,13 +122,16 @@ def f1_thresholds(
     [0.5, 0.143]
     """
     P = _as_probabilities(P)
-    weight = np.ones(len(P)) if sample_weight is None else np.asarray(sample_weight)
+    if not len(P):
+        raise ValueError("P must have a row for at least one example; got none.")
+    weight = check_sample_weight(sample_weight, len(P))
+    weight = np.ones(len(P)) if weight is None else weight
+    P, weight = P[weight > 0], weight[weight > 0]
     order = np.argsort(-P, axis=0, kind="stable")
     hits = weight[order] * np.take_along_axis(P, order, axis=0)
     predicted = np.cumsum(weight[order], axis=0)
-    totals = hits.sum(axis=0)
-    best = (2.0 * np.cumsum(hits, axis=0) / (predicted + totals)).max(axis=0)
-    return best / 2.0
+    best = np.cumsum(hits, axis=0) / (predicted + hits.sum(axis=0))
+    return best.max(axis=0)  # F1 is twice this
 
 
 def check_threshold(threshold: ArrayLike, n_values: NDArray[np.integer]) -> None:

@@ -12,11 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from spanforest._blas import single_blas_thread
 from spanforest._calibration_folds import RefittedMembers, calibrate
-from spanforest._classifier import DATA_ATTRIBUTES, GraphClassifier, find_decoder
+from spanforest._classifier import (
+    DATA_ATTRIBUTES,
+    GraphClassifier,
+    find_decoder,
+    whole_or_nothing,
+)
 from spanforest._estimator_docs import documented
 from spanforest._input_kinds import several_inputs
 from spanforest._inputs import Input, Resources
 from spanforest._joint import TRAININGS, UnitedDraw, check_aggregation, check_joint
+from spanforest._member_choices import check_member_kernels, member_graphs
 from spanforest._offsets import read_offset
 from spanforest._parallel import Workers
 from spanforest._parameters import check_count, check_option, seed_sequence
@@ -48,7 +54,7 @@ from spanforest.factors import (
     running_sums,
 )
 from spanforest.kernels._registry import kernel_specs
-from spanforest.kernels._sum import check_kernels, is_kernel_list
+from spanforest.kernels._sum import is_kernel_list
 from spanforest.mmcrf import MMCRFClassifier
 
 __all__ = ["RandomGraphEnsembleClassifier"]
@@ -241,7 +247,7 @@ class RandomGraphEnsembleClassifier(GraphClassifier):
             params = self.get_params(deep=False) | {"random_state": self._random_state}
             digest = fingerprint(params, X, y, sample_weight)
         kept = members_to_keep(self, digest)
-        with self._whole_or_nothing():
+        with whole_or_nothing(self):
             models = self._learn(self._begin_fit(X, y, sample_weight), plan, kept)
         self._fit_digest = digest
         warn_of_shortfall(models, plan.settings)
@@ -558,43 +564,3 @@ def warn_of_shortfall(models: list[Model], settings: Settings) -> None:
             f"objective; tol is {settings.tol:g}",
             stacklevel=4,
         )
-
-
-def member_graphs(graph: Any, n_estimators: int) -> list[Any]:
-    """Return the graph parameter of each member.
-
-    A list is a list of graphs unless it is one graph: a list of label pairs, or the
-    rows of an adjacency matrix.
-    """
-    if not isinstance(graph, list | tuple) or _is_one_graph(graph):
-        return [graph] * n_estimators
-    if len(graph) != n_estimators:
-        raise ValueError(
-            f"a list of graphs must have one per member; got {len(graph)} graphs for "
-            f"n_estimators={n_estimators}. Set n_estimators={len(graph)}."
-        )
-    return list(graph)
-
-
-def check_member_kernels(kernel: Any, n_estimators: int) -> None:
-    """Refuse a list that cannot be the kernels of this many members."""
-    if not is_kernel_list(kernel):
-        return
-    check_kernels(kernel, "kernel")
-    if len(kernel) > n_estimators:
-        raise ValueError(
-            f"every kernel needs a member; got {len(kernel)} kernels for "
-            f"n_estimators={n_estimators}. Set n_estimators={len(kernel)} or more."
-        )
-
-
-def _is_one_graph(graph: list | tuple) -> bool:
-    kinds = (
-        isinstance(one, str) or callable(one) or hasattr(one, "edges") for one in graph
-    )
-    if any(kinds):
-        return False  # an edge or a row of a matrix is none of these
-    try:
-        return all(np.ndim(item) == 1 for item in graph)
-    except ValueError:  # an item with rows of different lengths
-        return False

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spanforest._calibration_folds import RefittedMembers, calibrate
-from spanforest._classifier import GraphClassifier, find_decoder
+from spanforest._classifier import GraphClassifier, find_decoder, whole_or_nothing
 from spanforest._estimator_docs import documented
 from spanforest._offsets import offset_cells, read_offset
 from spanforest._parallel import Workers
@@ -157,7 +157,7 @@ class MMCRFClassifier(GraphClassifier):
             The fitted classifier.
         """
         settings = self._settings()
-        with self._whole_or_nothing():
+        with whole_or_nothing(self):
             data = self._begin_fit(X, y, sample_weight)
             say_constants(self._coding.constants, verbose=bool(self.verbose))
             self._warn_of_identifiers(data, stacklevel=2)

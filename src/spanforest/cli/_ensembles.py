@@ -142,7 +142,7 @@ def _plain(dataset: "Dataset", wanted: Wanted, parameters: dict[str, Any]) -> An
         if value is not None and option != "--kernel"
     }
     if parameters["training"] == "auto":
-        parameters["training"] = "separate"
+        parameters = {**parameters, "training": "separate"}
     defaults = {"n_estimators": _PLAIN_TREES}
     kernel = _choose_kernel(dataset, wanted.plain["--kernel"])
     if wanted.plain["--kernel"] is None:
@@ -169,8 +169,8 @@ def _choose_kernel(dataset: "Dataset", kernel: str | None) -> Any:
 def _foreseen(dataset: "Dataset", kernel: str) -> str:
     """Return which kernel "auto" will be.
 
-    It is said to be Gaussian, as it may be, if there are columns of categories, which
-    will become indicators.
+    With columns of categories, which become indicators, it may be Gaussian, and counts
+    as such.
     """
     from spanforest._scaling import kernel_for
 

@@ -58,7 +58,7 @@ class TrainedModel:
                 raise bad_option(
                     f"{aggregation.value} needs members that were trained apart, and "
                     f"{path} holds one model for all graphs. Leave it out, or train "
-                    "without --training joint.",
+                    "with --training separate.",
                     "--aggregation",
                 )
             model.classifier.set_params(aggregation=aggregation.value, threshold=None)

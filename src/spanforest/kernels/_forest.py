@@ -277,7 +277,9 @@ def _leaf_size(
     total = float(sample_weight.sum())
     # a little less, or rounding could refuse a leaf of just this weight
     least = (1.0 - 1e-9) * n_examples * min(1.0, total / len(sample_weight))
-    return {"min_weight_fraction_leaf": min(least / total, 0.5)}
+    if least > total / 2:  # no split leaves enough on both sides
+        return {"min_samples_leaf": len(sample_weight)}
+    return {"min_weight_fraction_leaf": least / total}
 
 
 def _nodes_of(fitted: Any) -> dict[str, NDArray[Any]]:

@@ -92,10 +92,11 @@ class Entrant:
         return len({place for place, _ in self.held_out})
 
     def is_ahead_of(self, other: Entrant, n_folds: int) -> bool:
-        """Return whether it is better by more than twice the standard error of this.
+        """Return whether it leads by over twice the standard error of the difference.
 
-        Both are taken by their best candidates, fold by fold. With once the standard
-        error, three folds too often prefer what is not better on new examples.
+        Both are taken by their best candidates, fold by fold. Once the standard error
+        is too little: on three folds it often prefers what is not better on new
+        examples.
         """
         scores = [one.table.scores_of_best(n_folds) for one in (self, other)]
         ahead = scores[0] - scores[1]
@@ -239,8 +240,12 @@ class Contest:
         """
         is_first, scored = places[0] == 0, list[Entrant]()
         for entrant in going:
-            expected = max((one.seconds for one in scored), default=0.0)
-            expected *= entrant.members.slowness
+            slowness = entrant.members.slowness
+            times = [
+                one.seconds * max(1.0, slowness / one.members.slowness)
+                for one in scored
+            ]
+            expected = max(times, default=0.0)
             expected += self._final_seconds(scored, n_folds)
             has_time = self.deadline.allows(UNKNOWN * expected)
             if is_first and scored and not has_time:

@@ -11,11 +11,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from spanforest._classifier import is_auto
+from spanforest._classifier import forget, is_auto, whole_or_nothing
 from spanforest._compilation import clock
 from spanforest._estimator_docs import documented
 from spanforest._joint import TRAININGS
 from spanforest._label_predictions import needs_probability
+from spanforest._member_choices import is_graph_list
 from spanforest._parallel import Workers
 from spanforest._parameters import (
     check_count,
@@ -81,9 +82,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     """Random graph ensemble that chooses its parameters by cross-validation.
 
     It chooses the kernel, its scale, C, the loss, an offset or a threshold, and how to
-    train. Candidates are tried with a few trees on every fold. Then
-    an ensemble of full size is trained on all examples with the best one. Predictions
-    and fitted attributes are those of that ensemble, `best_estimator_`.
+    train. Candidates are tried with a few trees on every fold. Then an ensemble of full
+    size is trained on all examples with the best one. Predictions and fitted attributes
+    are those of that ensemble, `best_estimator_`.
 
     By default it looks at the examples to decide which kernels to try. After the first
     fold the best kernel of each kind goes on: linear, Gaussian, forest, boosted trees.
@@ -102,10 +103,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         ``"separate"``: one model per graph. ``"joint"``: one model on the union of all
         graphs, also in the search, whatever `n_estimators_search` is. With both, every
         kernel is tried in both ways; with many labels that takes far longer.
-        ``"auto"``: separate; but with 3 to 40 labels, at most 3,000 examples and three
-        folds or more, the best kernel is also trained jointly, on the first five
-        graphs. That is chosen if it is better by more than twice the standard error of
-        the difference between folds.
+        ``"auto"``: separate; but with MAM, 3 to 40 labels, at most 3,000 examples and
+        three folds or more, the best kernel is also trained jointly, on the first five
+        graphs. That is chosen if it leads by more than twice the standard error of the
+        difference between folds.
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
@@ -311,7 +312,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
-        # a fit that fails may leave an ensemble that is not trained
+        # a copy of this object may have an ensemble that is not trained
         final = vars(self).get("best_estimator_")
         return final is not None and final.__sklearn_is_fitted__()
 
@@ -345,13 +346,20 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self
             The fitted ensemble.
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # of an earlier fit
+        forget(self)
         deadline = self._read_deadline()
+        with whole_or_nothing(self):
+            models, settings = self._search(Examples(X, y, sample_weight), deadline)
+        warn_of_shortfall(models, settings)
+        return self
+
+    def _search(
+        self, everything: Examples, deadline: Deadline
+    ) -> tuple[list[Model], Settings]:
+        """Choose the parameters, and train the final ensemble."""
         trainings = self._read_trainings()
         template = RandomGraphEnsembleClassifier(**self._shared_params())
         template.set_params(training=trainings[0])
-        everything = Examples(X, y, sample_weight)
         menu = read_menu(self.kernels, template, everything)
         seen, note = everything.for_search(menu.kernels, self.cv, template)
         kernels, targets = read_kernels(menu, self.gammas, template, seen)
@@ -359,21 +367,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         members = [
             self._members(template, kernels, each, n_labels) for each in trainings
         ]
-        if len(trainings) > 1:
-            members = [
-                one._replace(params={"training": one.training}) for one in members
-            ]
         search = self._prepare(template, everything, seen, targets)
-        n_folds, n_costs = len(search.folds), search.grid.n_first
-        at_losses = range(len(search.grid.losses))
-        entrants = [
-            Entrant(kernel, each, ResultTable(search.grid, n_folds), n_costs, at_losses)
-            for kernel in kernels
-            for each in members
-        ]
+        entrants = _entrants(kernels, members, search)
         # kernels that are named are tried on all folds
         rules = Rules.of(
-            n_folds, is_open=menu.is_open, averages="separate" in trainings
+            len(search.folds), is_open=menu.is_open, averages="separate" in trainings
         )
 
         def reader(kernel: dict[str, Any]) -> Any:
@@ -397,9 +395,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         )
         say(f"chosen: {self.chosen_}", verbose=bool(self.verbose))
         read = outcome.leader.read if seen is everything else None
-        models, settings = self._fit_best(template, everything, read)
-        warn_of_shortfall(models, settings)
-        return self
+        return self._fit_best(template, everything, read)
 
     def _fit_best(
         self, template: RandomGraphEnsembleClassifier, examples: Examples, read: Any
@@ -490,7 +486,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         # every kernel of a list has a member, and all candidates have as many members
         n = check_count("n_estimators_search", self.n_estimators_search)
         draws, n_final = draws[: max([n, *map(len, lists)])], len(draws)
-        # a label has at most so many edges, counted once
+        # edges per label: at most one per graph, and n_labels / 2 on the complete graph
         density = min(template.n_estimators, n_labels / 2)
         slowness = max(1.0, density**2) if training == "joint" else 1.0
         return Members(training, draws, n_final, slowness)
@@ -509,8 +505,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         is_choice = is_auto(self.training) and n_graphs > 1
         if not (is_small and is_choice and self.aggregation == "mam"):
             return None
-        few = clone(template).set_params(n_estimators=n_graphs)
-        params = {"training": "joint", "n_estimators": n_graphs}
+        params: dict[str, Any] = {"training": "joint", "n_estimators": n_graphs}
+        if is_graph_list(template.graph):
+            params["graph"] = list(template.graph[:n_graphs])
+        few = clone(template).set_params(**params)
         return self._members(few, [], "joint", n_labels)._replace(params=params)
 
     def _prepare(
@@ -570,3 +568,18 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.loss_ = self.best_params_["loss"]
         self.offset_ = self.best_params_.get("offset", 0.0)
         self.threshold_ = self.best_params_.get("threshold")
+
+
+def _entrants(
+    kernels: list[dict[str, Any]], members: list[Members], search: Search
+) -> list[Entrant]:
+    """Return every kernel with every way of training, which tells them apart then."""
+    if len(members) > 1:
+        members = [one._replace(params={"training": one.training}) for one in members]
+    n_folds, n_costs = len(search.folds), search.grid.n_first
+    at_losses = range(len(search.grid.losses))
+    return [
+        Entrant(kernel, each, ResultTable(search.grid, n_folds), n_costs, at_losses)
+        for kernel in kernels
+        for each in members
+    ]

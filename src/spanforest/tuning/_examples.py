@@ -30,9 +30,9 @@ class Examples(NamedTuple):
 
     def select(self, rows: NDArray[np.intp]) -> Examples:
         """Return the examples of these rows."""
-        return Examples(
-            *(None if given is None else _rows_of(given, rows) for given in self)
-        )
+        weight = self.sample_weight
+        weight = None if weight is None else _rows_of(weight, rows)
+        return Examples(_rows_of(self.X, rows), _rows_of(self.y, rows), weight)
 
     def for_search(
         self,
@@ -72,9 +72,9 @@ def search_rows(
     Parameters
     ----------
     Y : ndarray of shape (n_samples, n_labels)
-        Codes of the labels, -1 where not observed. Every label is observed in some
-        example, and has each of its values in some; and so it is among those that are
-        returned.
+        Codes of the labels, -1 where not observed. Every value of every label occurs in
+        some example, and also in those that are returned. With very many rare labels
+        that adds some rows.
     kernels : list
         The kernels to choose from.
     random_state : int

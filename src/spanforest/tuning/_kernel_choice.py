@@ -9,10 +9,11 @@ from sklearn.base import clone
 from spanforest._classifier import is_auto
 from spanforest._copies import put_together
 from spanforest._inputs import KernelInput
+from spanforest._member_choices import check_member_kernels
 from spanforest._parameters import check_count, check_number
 from spanforest._weights import WeightedLabels
 from spanforest._wording import quoted
-from spanforest.ensemble import RandomGraphEnsembleClassifier, check_member_kernels
+from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.kernels._sum import is_kernel_list

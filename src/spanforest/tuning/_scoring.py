@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import metrics
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import (
     get_scorer,
     get_scorer_names,
     hamming_loss,
-    hinge_loss,
     make_scorer,
 )
 
@@ -29,11 +29,23 @@ from spanforest.metrics import MEASURES, RANKING_MEASURES, Measure
 SCORINGS = ("mean", *MEASURES)
 # named as scikit-learn would name it, which has no such scorer
 HAMMING = "neg_hamming_loss"
-
-
 NEEDS_SCORES = "it needs probabilities or decision values"
-# public functions that need them, of scikit-learn and ours, and are no known scorer's
-WITH_SCORES = (hinge_loss, *RANKING_MEASURES.values())
+# Functions of scikit-learn that mean nothing for label sets, though they may take them.
+# Some versions lack some of them.
+OF_SCORES = (
+    *("average_precision_score", "brier_score_loss", "coverage_error"),
+    *("d2_brier_score", "d2_log_loss_score", "dcg_score", "hinge_loss"),
+    *("label_ranking_average_precision_score", "label_ranking_loss", "log_loss"),
+    *("ndcg_score", "roc_auc_score", "top_k_accuracy_score"),
+)
+OF_NUMBERS = (
+    *("d2_absolute_error_score", "d2_pinball_score", "d2_tweedie_score"),
+    *("explained_variance_score", "max_error", "mean_absolute_error"),
+    *("mean_absolute_percentage_error", "mean_gamma_deviance", "mean_pinball_loss"),
+    *("mean_poisson_deviance", "mean_squared_error", "mean_squared_log_error"),
+    *("mean_tweedie_deviance", "median_absolute_error", "r2_score"),
+    *("root_mean_squared_error", "root_mean_squared_log_error"),
+)
 
 
 class Foretold(BaseEstimator):
@@ -155,15 +167,15 @@ class Judge(NamedTuple):
     def _cannot_compare(self, scoring: Any, reason: str) -> ValueError:
         """Return the error for a scorer or function, with others that can compare."""
         ours = ["mean", *(n for n, each in MEASURES.items() if self._has(each))]
-        scorers = "'f1_micro', 'f1_macro' or 'jaccard_samples'"
+        scorers = "; or a scorer such as 'f1_micro', 'f1_macro' or 'jaccard_samples'"
         if self._is_single:
-            scorers = "'f1_macro' or 'f1_weighted'"
+            scorers = "; or a scorer such as 'f1_macro' or 'f1_weighted'"
         elif self.coding.n_values.max() > 2:
             scorers = ""
         return ValueError(
             f"scoring must compare true and predicted label sets; {_name_of(scoring)} "
             f"cannot: {reason}. Pass one of {', '.join(map(repr, ours))}"
-            f"{'; or a scorer such as ' * bool(scorers)}{scorers}."
+            f"{scorers}."
         )
 
     @property
@@ -288,30 +300,17 @@ def _misfit(scoring: Any) -> str:
     'it compares numbers, not labels ('
     """
     function = _function_of(scoring)
-    module = getattr(function, "__module__", None) or ""
-    if module.startswith("sklearn.") and module.endswith("._regression"):
-        name = _name_of(function)
-        sign = "-" * name.endswith(("error", "loss", "deviance"))
+    name = _name_of(function)
+    if name in OF_NUMBERS and function is getattr(metrics, name, None):
+        sign = "-" if name.endswith(("error", "loss", "deviance")) else ""
         return (
             "it compares numbers, not labels (if yours are numbers: lambda y_true, "
-            f"y_pred: {sign}{name}(y_true, "
-            "y_pred))"
+            f"y_pred: {sign}{name}(y_true, y_pred))"
         )
-    of_rankings = module.startswith("sklearn.") and module.endswith("._ranking")
-    known = *WITH_SCORES, *_functions_of_probabilities()
-    if of_rankings or any(function is one for one in known):
+    is_known = name in OF_SCORES and function is getattr(metrics, name, None)
+    if is_known or any(function is one for one in RANKING_MEASURES.values()):
         return NEEDS_SCORES
     return ""
-
-
-def _functions_of_probabilities() -> list[Any]:
-    """Return the functions behind scikit-learn's scorers that need more than labels."""
-    scorers = [get_scorer(name) for name in get_scorer_names()]
-    return [
-        _function_of(scorer)
-        for scorer in scorers
-        if getattr(scorer, "_response_method", "predict") != "predict"
-    ]
 
 
 def _name_of(scoring: Any) -> str:
