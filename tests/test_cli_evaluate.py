@@ -200,8 +200,28 @@ CASES = {
 
 
 @pytest.mark.needs_compiled
+def test_values_that_training_lacks_are_pointed_out(ok, fails, warns, folder):
+    X, Y = make_songs(40, 0)
+    frame = frame_of(X, Y)
+    words = np.array(["no", "yes"], dtype=object)[Y[:, 0]]
+    frame.assign(sad=words).to_csv("a.csv", index=False)
+    ok("train", "a.csv", "--labels", "last:3", *FEW, "-o", "m")
+    in_german = np.array(["nein", "ja"], dtype=object)[Y[:, 0]]
+    frame.assign(sad=in_german).to_csv("b.csv", index=False)
+    message = "in training they were 'no', 'yes'. Write them as in the training data."
+    assert message in fails("evaluate", "m", "b.csv")
+    words[0] = "perhaps"
+    frame.assign(sad=words).to_csv("c.csv", index=False)
+    warns(
+        "c.csv: the label 'sad' has values that training lacks: 'perhaps'; in training "
+        "they were 'no', 'yes'. They count as predicted wrongly.",
+        *("evaluate", "m", "c.csv"),
+    )
+
+
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("case", CASES)
-def test_evaluate_and_report_have_the_same_f1(ok, folder, case):
+def test_evaluate_and_report_have_the_same_f1(ok, warns, folder, case):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     from spanforest.cli._data import Request, read_for_model
@@ -216,10 +236,16 @@ def test_evaluate_and_report_have_the_same_f1(ok, folder, case):
         sad = np.array(values, dtype=object)[np.arange(40) % len(values)]
         frame.assign(sad=sad).to_csv(name, index=False)
     ok("train", "a.csv", "--labels", "last:3", *FEW, "-o", "m")
-    facts = json.loads(ok("evaluate", "m", "b.csv", "--json"))
-    model = TrainedModel.load(Path("m"))
-    request = Request("b.csv")
-    dataset = read_for_model(request, model, with_labels=True)
+    model, request = TrainedModel.load(Path("m")), Request("b.csv")
+    if case == "a value that training lacks":
+        facts = json.loads(
+            warns("training lacks: 2", "evaluate", "m", "b.csv", "--json")
+        )
+        with pytest.warns(UserWarning, match="training lacks: 2"):
+            dataset = read_for_model(request, model, with_labels=True)
+    else:
+        facts = json.loads(ok("evaluate", "m", "b.csv", "--json"))
+        dataset = read_for_model(request, model, with_labels=True)
     fitted, X = FittedModel.of(model.estimator, model.inputs(dataset))
     outcomes = Outcomes.of(fitted, X, dataset.Y)
     scores = headline(outcomes, label_rows(outcomes, None))

@@ -513,6 +513,18 @@ def test_the_origin_of_features_does_not_matter():
     assert_array_equal(kernel_of(DYADIC + 2.0**30, DYADIC + 2.0**30), expected)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # not ours
+def test_missing_values_of_r_are_missing_values():
+    signalling = np.array([0x7FF00000000007A2], dtype=np.uint64).view(float)[0]
+    fitted = [
+        RandomGraphEnsembleClassifier(2, kernel=FEW_TREES, random_state=0).fit(
+            X, LABELS
+        )
+        for X in (GAPS, np.where(np.isnan(GAPS), signalling, GAPS))
+    ]
+    assert_same_model(*fitted)
+
+
 def test_values_far_outside_of_tiny_features_are_on_one_side_of_all_splits():
     tiny = NUMBERS * 2.0**-300
     at_most = kernel_of(tiny, tiny.max(axis=0)[None])

@@ -159,3 +159,13 @@ def test_graphs_with_cycles_are_expected_to_take_longer():
 def test_joint_training_is_not_tried_where_it_is_no_choice(params, labels):
     fitted = tuned_anyhow(**params).fit(X, Y[:, :labels])
     assert not any("training" in one for one in fitted.cv_results_["params"])
+
+
+@pytest.mark.needs_compiled
+def test_joint_training_that_was_asked_for_is_named():
+    fitted = tuned(training="joint").fit(X, Y)
+    assert fitted.best_params_["training"] == "joint"
+    assert ", trained jointly, C " in fitted.chosen_
+    assert "separately" not in fitted.chosen_
+    both = tuned(training=["separate", "joint"]).fit(X, Y)
+    assert "trained separately and jointly" in both.chosen_

@@ -268,7 +268,8 @@ class ForestInput(Input):
                 X = self.scaling.apply(X.astype(np.float64, copy=False))
             values = X.data if sparse.issparse(X) else X
             np.clip(values, -LARGEST, LARGEST, out=values)  # on the same side as before
-        return X.astype(np.float32, copy=False)
+        with np.errstate(invalid="ignore"):  # missing values of R are NaN that signal
+            return X.astype(np.float32, copy=False)
 
 
 def leaf_features(members: sparse.csr_array, n_trees: int) -> sparse.csr_array:

@@ -91,7 +91,9 @@ def _facts(trained: "TrainedModel", path: Path) -> dict[str, Any]:
         "steps": [type(step).__name__ for _, step in trained.steps],
         "versions": describe(path).versions,
         "parameters": {
-            name: value if isinstance(value, str | int | float | None) else repr(value)
+            name: value
+            if isinstance(value, str | int | float | None)
+            else " ".join(repr(value).split())  # long ones have several lines
             for name, value in classifier.get_params(deep=False).items()
         },
         "kernel": kernel_in_words(classifier.kernel_),

@@ -283,7 +283,9 @@ class TrainedModel:
                     f"{listed(extra)}.",
                     stacklevel=3,
                 )
-        return _with_values(Y, self.classes, known, source)
+        Y = _with_values(Y, self.classes, known, source)
+        _check_values(Y, self.classes, known, source)
+        return Y
 
     def inputs(self, dataset: "Dataset") -> Any:
         """Return the examples of an aligned data set in the form `predict` takes."""
@@ -387,6 +389,30 @@ def _with_values(
             )
         columns.append([_text(value) for value in column] if text else column.tolist())
     return np.array(list(zip(*columns, strict=True)), dtype=object)
+
+
+def _check_values(
+    Y: NDArray[Any],
+    classes: Sequence[NDArray[Any]],
+    names: Sequence[str],
+    source: str,
+) -> None:
+    """Refuse labels without any value of training, and point out values it lacked.
+
+    A label that had one value in training may well have another one here.
+    """
+    for column, values, name in zip(Y.T, classes, names, strict=True):
+        found = [
+            value for value in dict.fromkeys(column.tolist()) if not is_missing(value)
+        ]
+        new = [value for value in found if value not in set(values.tolist())]
+        if not new or len(values) < 2:
+            continue
+        what = f"{source}: the label {quoted(name)} has values that training lacks: "
+        what += f"{listed(new)}; in training they were {listed(values.tolist())}."
+        if len(new) == len(found):
+            raise ValueError(f"{what} Write them as in the training data.")
+        warnings.warn(f"{what} They count as predicted wrongly.", stacklevel=4)
 
 
 def _text(value: Any) -> str | None:

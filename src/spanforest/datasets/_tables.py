@@ -60,7 +60,7 @@ def make_dataset(table: TableFile, choice: Choice) -> Dataset:
         are_labels = set(label_names)
         features = [name for name in kept.names if name not in are_labels]
     columns.check(features, "features")
-    _refuse_repeated(table, [*label_names, *features])
+    _refuse_repeated(table, [*label_names, *features], can_drop=choice.features is None)
     X, categories = _feature_matrix(table, list(features))
     if choice.features is None:  # the user did not name these columns
         _point_out_dates(table, categories)
@@ -80,15 +80,21 @@ def make_dataset(table: TableFile, choice: Choice) -> Dataset:
     )
 
 
-def _refuse_repeated(table: TableFile, used: Sequence[str]) -> None:
-    """Refuse columns of the same name: another file may have them in another order."""
+def _refuse_repeated(table: TableFile, used: Sequence[str], *, can_drop: bool) -> None:
+    """Refuse columns of the same name: another file may have them in another order.
+
+    Columns that were asked for by name cannot be left out.
+    """
     twice = list(dict.fromkeys(table.renamed[n] for n in used if n in table.renamed))
     if twice:
         alike = [new for new, old in table.renamed.items() if old in twice]
+        advice = "Rename all but the one that is meant"
+        if can_drop:
+            advice = "Rename these columns there, or leave all of them out: "
+            advice += to_drop(alike)
         raise ValueError(
             f"{table.path}: every column needs a name of its own; the first line has "
-            f"{listed(twice)} more than once. Rename these columns there, or leave all "
-            f"of them out: {to_drop(alike)}."
+            f"{listed(twice)} more than once. {advice}."
         )
 
 

@@ -572,7 +572,7 @@ def choice_in_words(
         among += f" and {count(n_averages, 'average')} of them"
     if outcome.jointly:
         among += ", the best one also trained jointly"
-    elif "training" in params:
+    elif len({one.get("training") for one in results["params"]}) > 1:
         among += ", trained separately and jointly"
     line = (
         f"{entrant_name(params)}, C {params['C']:g}, loss {params['loss']}, "

@@ -193,7 +193,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     chosen_ : str
         The choice in one line: what was chosen, with which score, among how many.
     best_params_ : dict
-        The same, as parameters of `RandomGraphEnsembleClassifier`.
+        The same, as parameters of `RandomGraphEnsembleClassifier`. Those that were not
+        chosen are as they are here; ``clone(best_estimator_)`` has all of them.
     best_score_ : float
         Mean score over the folds of the choice.
     best_index_ : int
@@ -573,8 +574,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 def _entrants(
     kernels: list[dict[str, Any]], members: list[Members], search: Search
 ) -> list[Entrant]:
-    """Return every kernel with every way of training, which tells them apart then."""
-    if len(members) > 1:
+    """Return every kernel with every way of training; joint training is named."""
+    if any(one.is_joint for one in members):
         members = [one._replace(params={"training": one.training}) for one in members]
     n_folds, n_costs = len(search.folds), search.grid.n_first
     at_losses = range(len(search.grid.losses))
