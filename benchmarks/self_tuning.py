@@ -74,7 +74,8 @@ def main():
         f"\nFour fifths of the rows, {N_FOLDS} folds, final fit included. "
         f"The grid search has {len(CS) * (1 + len(GAMMAS))} candidates: linear and "
         f"Gaussian kernels of {len(GAMMAS)} widths with {len(CS)} values of C. Ours "
-        "add two losses, offsets and joint training; the default also forests and averages of kernels."
+        "add two losses, offsets and joint training; the default also forests and "
+        "averages of kernels."
     )
 
 
