@@ -174,7 +174,8 @@ def broken(monkeypatch):
     ("error", "message"),
     [
         (KeyError("oak"), "unexpected error: KeyError: 'oak' (--debug shows where)"),
-        (MemoryError("90 GiB"), "not enough memory: MemoryError: 90 GiB (--debug"),
+        (MemoryError("90 GiB"), "not enough memory: 90 GiB (--debug"),
+        (MemoryError(), "not enough memory (--debug shows where)"),
         (ValueError(), "unexpected error: ValueError: (--debug shows where)"),
         (ValueError("two\nlines"), "spanforest: two lines"),
         (OSError(28, "No space left", "m"), "spanforest: m: No space left"),

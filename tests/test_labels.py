@@ -139,6 +139,7 @@ NOT_OBSERVED = "fully observed; label {} of example 1 is .* means missing. Drop 
         ([["a"], ["a", "b"]], "rows of different lengths.*MultiLabelBinarizer"),
         ([{"a"}, {"a", "b"}], "got a set in label 0.*MultiLabelBinarizer"),
         (pd.Series([["a"], ["b"]]), "got a list in label 0.*MultiLabelBinarizer"),
+        (pd.DataFrame({"tags": [["a"], ["b"]]}), "got a list in label tags of example"),
         ([[0.0, 1.0], [0.0, np.nan]], NOT_OBSERVED.format(1)),
         ([[0.0, 1.0], [0.0, np.inf]], "hold classes; label 1 of example 1 is infinity"),
         (np.ma.masked_array([0, 1], [False, True]), NOT_OBSERVED.format(0)),

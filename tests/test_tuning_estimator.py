@@ -230,7 +230,7 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"kernels": ["rbf", "gaussian"]}, "Unknown kernel 'gaussian'. Pass one of"),
         ({"kernels": ["rbf", "precomputed"]}, 'Pass kernels="precomputed"; got'),
         ({"kernel_params": {"scale": 1}}, "arguments of a callable kernel"),
-        ({"losses": ["edge", "hinge"]}, "loss must be one of .* got 'hinge'"),
+        ({"losses": ["edge", "hinge"]}, "each of losses must be .* got 'hinge'"),
         ({"losses": ()}, "losses must hold at least one value"),
         ({"offsets": ()}, "offsets must hold at least one value"),
         ({"offsets": ["0"]}, "each of offsets must be a finite number"),
@@ -270,7 +270,8 @@ def test_switching_the_aggregation_needs_no_refit():
         ({"n_jobs": 0}, "n_jobs must be None or a whole number that is not 0.* got 0"),
         ({"verbose": -1}, "verbose must be True, False or a whole number"),
         ({"training": ()}, "training must hold at least one value"),
-        ({"training": ["joint", "both"]}, "training must be one of .* got 'both'"),
+        ({"training": "both"}, "must be one of 'auto', 'separate', 'joint'; got"),
+        ({"training": ["joint", "both"]}, "each of training must be .* got 'both'"),
         (
             {"training": ["separate", "joint"], "kernels": [["rbf", "linear"]]},
             'with training="joint" there is',
@@ -369,7 +370,7 @@ def test_a_search_that_cannot_be_made_is_refused_with_a_reason():
         tuned(kernels=["foo"], gammas=[1.0]).fit(X, Y)
     rare = np.full(60, np.nan)
     rare[:2] = 0, 1
-    with pytest.raises(ValueError, match="3 folds cannot be made of n_samples=2"):
+    with pytest.raises(ValueError, match="of n_samples=2 that have weight and a known"):
         tuned(cv=3).fit(X, rare)
     with pytest.raises(ValueError, match="no label is observed in the test"):
         tuned(cv=[(range(2), range(2, 60))]).fit(X, rare)

@@ -16,6 +16,7 @@ __all__ = ["LabelCoding", "column_names", "read_labels", "series_name"]
 
 _MOST_LISTED = 5  # in messages
 _LONGEST = 60  # letters of a name or value
+_NESTED = (set, frozenset, list, tuple, dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +265,8 @@ def series_name(Y: Any) -> NDArray[Any] | None:
 def _column(series: Any) -> NDArray[Any]:
     """Return an array; objects of one type get the NumPy type for them."""
     column = np.asarray(series)
-    if column.dtype.kind == "O" and len({type(value) for value in column}) == 1:
+    kinds = {type(value) for value in column} if column.dtype.kind == "O" else set()
+    if len(kinds) == 1 and not kinds & set(_NESTED):  # NumPy would add a dimension
         return np.array(column.tolist())
     return column
 
@@ -300,7 +302,7 @@ def _check_values(column: NDArray[Any], rows: NDArray[np.intp], name: Any) -> No
             f"example {rows[fractions][0]} is {column[fractions][0]}. Bin such values "
             "first (numpy.digitize), or use a regressor."
         )
-    if isinstance(column[0], set | frozenset | list | tuple | dict):
+    if isinstance(column[0], _NESTED):
         raise ValueError(
             "Y must be a label matrix with a single value in every cell; got a "
             f"{type(column[0]).__name__} in label {name} of example {rows[0]}. Turn "

@@ -112,9 +112,10 @@ def _message(error: Exception, args: list[str], debug: bool) -> str:
         return f"{where}{error.strerror}"
     if isinstance(error, ValueError | OSError | ImportError) and str(error):
         return str(error)
-    kind = "not enough memory" if isinstance(error, MemoryError) else "unexpected error"
     hint = "" if debug else " (--debug shows where)"
-    return f"{kind}: {type(error).__name__}: {error}{hint}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f': {error}' if str(error) else ''}{hint}"
+    return f"unexpected error: {type(error).__name__}: {error}{hint}"
 
 
 def _is_bad_usage(error: Exception) -> bool:

@@ -521,9 +521,10 @@ def draw_folds(
             )
         return [(train[train >= 0], test[test >= 0]) for train, test in folds]
     if not 2 <= int(cv) <= len(Y):
+        counted = "" if targets.rows is None else " that have weight and a known label"
         raise ValueError(
-            f"cv={cv} folds cannot be made of n_samples={len(Y)}: there must be two or "
-            "more folds, with an example in each. Pass another cv, or use "
+            f"cv={cv} folds cannot be made of n_samples={len(Y)}{counted}: there must "
+            "be two or more folds, with an example in each. Pass another cv, or use "
             "RandomGraphEnsembleClassifier with parameters of your choice."
         )
     return list(LabelCardinalityKFold(int(cv), random_state=seed).split(Y, Y))

@@ -32,7 +32,7 @@ from spanforest.ensemble import (
     warn_of_shortfall,
 )
 from spanforest.kernels._sum import is_kernel_list
-from spanforest.losses import find_loss
+from spanforest.losses import LOSSES
 from spanforest.tuning._candidates import (
     JOINT_GRAPHS,
     MOST_JOINT_EXAMPLES,
@@ -431,9 +431,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     def _read_grid(self, judge: Judge, n_samples: int) -> Grid:
         """Check what there is to choose from."""
         n_values = judge.coding.n_values
-        losses = as_list("losses", self.losses)
-        for loss in losses:
-            find_loss(loss)
+        losses = [
+            check_option("each of losses", loss, tuple(LOSSES))
+            for loss in as_list("losses", self.losses)
+        ]
         return Grid(
             losses,
             *read_costs(self.Cs),
@@ -462,10 +463,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _read_trainings(self) -> list[str]:
         """Return the ways of training that kernels take part with, each once."""
+        if isinstance(self.training, str):
+            check_option("training", self.training, ("auto", *TRAININGS))
+            return ["separate" if self.training == "auto" else self.training]
         trainings = as_list("training", self.training)
-        if is_auto(self.training):
-            return ["separate"]
-        checked = [check_option("training", one, TRAININGS) for one in trainings]
+        checked = [
+            check_option("each of training", one, TRAININGS) for one in trainings
+        ]
         return list(dict.fromkeys(checked))
 
     def _members(
