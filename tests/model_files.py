@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 import sklearn
 import skops.io
 from numpy.testing import assert_array_equal
 from scipy.sparse import issparse
 
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
-from spanforest.persistence import FORMAT_VERSION
+from spanforest.persistence import FORMAT_VERSION, ModelFileError, load
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 4))
@@ -146,3 +147,10 @@ def file_of_schema(schema, files=None) -> bytes:
     top = {**schema, "protocol": 2, "_skops_version": skops.__version__}
     members = {"schema.json": json.dumps(top).encode(), **(files or {})}
     return model_file(archive(members))
+
+
+def assert_not_built(model, path, message):
+    """Check that a file of this model is refused when it is loaded."""
+    path.write_bytes(model_file(skops.io.dumps(model)))
+    with pytest.raises(ModelFileError, match=f"cannot be built: .*{message}"):
+        load(path)

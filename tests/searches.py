@@ -41,6 +41,12 @@ def tuned(**params):
     return RandomGraphEnsembleClassifierCV(**(defaults | params))
 
 
+def automatic(**params):
+    """Return a search that chooses its kernels itself."""
+    options = {"kernels": "auto", "gammas": None, "scaling": "auto", "n_estimators": 2}
+    return tuned(**options | params)
+
+
 def fold_by_fold(X, Y, kernel, n_members=1, **params):
     """Check that a search scores folds as fits on them would; return both models.
 

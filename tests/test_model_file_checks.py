@@ -21,6 +21,7 @@ from model_files import (
     Y,
     archive,
     array_node,
+    assert_not_built,
     dict_node,
     ensemble,
     file_of_schema,
@@ -369,12 +370,6 @@ def test_an_array_that_claims_to_be_huge_is_refused(path):
 # --- objects that do not fit together ------------------------------------------------
 
 
-def assert_not_built(model, path, message):
-    path.write_bytes(model_file(skops.io.dumps(model)))
-    with pytest.raises(ModelFileError, match=f"cannot be built: .*{message}"):
-        load(path)
-
-
 @pytest.mark.parametrize(
     "names",
     [["cell_coef_"], ["cell_intercept_"], ["cell_coef_", "cell_intercept_"]],
@@ -532,38 +527,3 @@ def test_examples_with_other_numbers_of_features_are_refused(model, name, path):
     save(model, path)
     setattr(model, name, getattr(model, name)[:, :2].copy())
     assert_not_built(model, path, f"its {name} and its number of features do not fit")
-
-
-# --- forest kernels -------------------------------------------------------------------
-
-
-def leaf_map_with(name, value):
-    def change(fitted):
-        getattr(fitted.leaf_map, name)[0] = value
-
-    return change
-
-
-def fewer_leaves_than_trees_have(fitted):
-    fitted.members = fitted.members[:-1]
-
-
-def members_outside(fitted):
-    fitted.members.indices[0] = 10**6
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        leaf_map_with("left", 0),  # its own child: an endless walk
-        leaf_map_with("right", 10**6),
-        leaf_map_with("feature", 10**6),
-        leaf_map_with("root", -1),
-        fewer_leaves_than_trees_have,
-        members_outside,
-    ],
-)
-def test_a_forest_kernel_with_wrong_indices_is_refused(change, path):
-    model = mmcrf(kernel=ForestKernel(3)).fit(X, Y)
-    change(model._input)
-    assert_not_built(model, path, "")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from searches import tuned
+from searches import automatic
 from small_data import NOISY_Y as Y
 from small_data import X, X_new
 
@@ -21,7 +21,6 @@ from spanforest.tuning._contest import (
     Entrant,
     Rules,
     compete,
-    entrant_name,
 )
 from spanforest.tuning._cross_validation import Grid, Members, ResultTable, Search
 from spanforest.tuning._examples import search_rows
@@ -330,18 +329,7 @@ def test_what_has_lost_is_forgotten_if_time_ends_the_contest(clock):
     assert [one for one in entrants if one.read is not None] == [outcome.leader]
 
 
-def test_names_of_kernels_are_short():
-    assert entrant_name({"kernel": "linear"}) == "linear"
-    assert entrant_name({"kernel": np.dot, "gamma": None}) == "dot"
-
-
 # --- in the estimator ----------------------------------------------------------------
-
-
-def automatic(**params):
-    """Return a search that chooses its kernels itself."""
-    options = {"kernels": "auto", "gammas": None, "scaling": "auto", "n_estimators": 2}
-    return tuned(**options | params)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin
 from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
+from spanforest._leaf_shares import LeafShares
 from spanforest._offsets import check_offset, read_offset
 from spanforest._parameters import (
     LARGEST,
@@ -38,13 +40,13 @@ from spanforest._parameters import (
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import WeightedLabels, read_targets
-from spanforest._wording import did_you_mean, listed
+from spanforest._wording import did_you_mean, listed, quoted
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
 from spanforest.graphs import LabelGraph
 from spanforest.inference import Decoding, decode, max_product
-from spanforest.kernels import KernelSpec
+from spanforest.kernels import ForestKernel, KernelSpec
 from spanforest.losses import find_loss
 from spanforest.metrics import multilabel_accuracy
 
@@ -70,7 +72,9 @@ DECODERS: dict[str, Decoder] = {
 # in messages of NumPy and pandas about values that are no numbers
 NO_NUMBER = ("could not convert string", "NAType", "with a sequence", "not 'complex'")
 # private attributes that only some fits set: to delete before a refit
-OPTIONAL_ATTRIBUTES = ("_stacked_weights", "_calibrated_aggregation", "_fit_digest")
+OPTIONAL_ATTRIBUTES = (
+    *("_stacked_weights", "_calibrated_aggregation", "_fit_digest", "_leaf_shares"),
+)
 # attributes that describe the training data: members have those of their ensemble
 DATA_ATTRIBUTES = (
     "_coding",
@@ -237,6 +241,7 @@ class GraphClassifier(
         find_loss(self.loss)  # refuses unknown names
         check_verbose(self.verbose)
         check_n_jobs(getattr(self, "n_jobs", None))  # a single model has none
+        self._check_probability()
         return Settings(
             C=check_number("C", self.C, maximum=LARGEST),
             loss=self.loss,
@@ -246,6 +251,22 @@ class GraphClassifier(
             offset=read_offset(self.offset),
         )
 
+    def _check_probability(self) -> None:
+        """Refuse what `probability` cannot be."""
+        given = self.probability
+        if isinstance(given, ForestKernel):
+            given.check()
+            if any(kind.is_pairwise for kind in kinds_of_inputs(self.kernel)):
+                raise ValueError(
+                    "a ForestKernel as probability needs features, and there are none "
+                    'with kernel="precomputed". Set probability=True.'
+                )
+        elif not isinstance(given, bool | np.bool_ | Integral):
+            raise ValueError(
+                "probability must be True, False or a ForestKernel; got "
+                f"{quoted(given)}."
+            )
+
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
         """Check X; features come out dense, or as CSR without duplicate entries.
 
@@ -253,13 +274,16 @@ class GraphClassifier(
         """
         if reset:
             # predict uses this input, even if set_params changes the kernel after fit
-            resources = Resources(self._random_state, getattr(self, "n_jobs", None))
-            self._input = self._new_input(resources)
+            self._input = self._new_input(self._resources)
         X = self._validated(X, reset=reset)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         return X
+
+    @property
+    def _resources(self) -> Resources:
+        return Resources(self._random_state, getattr(self, "n_jobs", None))
 
     def _new_input(self, resources: Resources) -> Input:
         """Return the input of the kernel, not yet fitted."""
@@ -337,6 +361,11 @@ class GraphClassifier(
         if copies is not None and is_fitted:
             self._input.tell_apart(copies)
         self._use_input(self._input)
+        if isinstance(self.probability, ForestKernel) and not for_folds:
+            n_values = self._coding.n_values
+            self._leaf_shares = LeafShares.grow(
+                *(self.probability, X, Y, n_values, weight, self._resources)
+            )
         of_values = targets.label_weight
         names = self.label_names_
         return TrainingSet(basis, Y, names, weight, of_values, copies=copies)

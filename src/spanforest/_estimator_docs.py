@@ -99,9 +99,11 @@ verbose : int
 n_jobs : int
     Members trained at the same time, in threads unless joblib is told otherwise. It
     changes no result.
-probability : bool
+probability : bool or ForestKernel
     Also fit what `predict_proba` and `predict_for` need, on held-out folds. Nothing
-    else changes.
+    else changes. A `ForestKernel`: such a forest is grown too, and probabilities are
+    the mean of the calibrated ones and of the shares that the values of a label have in
+    the leaves. That helps where labels are rare, or features say little about them.
 """
 
 ATTRIBUTES = """

@@ -114,15 +114,11 @@ class Leaves(NamedTuple):
 
 def grow(basis: ForestBasis) -> tuple[GrownForest, ForestBasis]:
     """Grow the forest of training examples; return it, and the basis with it."""
-    leaf_map = basis.kernel.grow(
-        basis.X, basis.Y, basis.seed, basis.n_jobs, basis.sample_weight
-    )
-    leaves = leaf_map.leaves(basis.X)
-    grown = GrownForest(leaf_map, leaf_map.indicator(leaves).T.tocsr())
+    grown, leaves = basis.forest()
     if grown.is_matrix:
         compared: Any = KernelMatrix(grown.matrix(leaves))
     else:
-        compared = Leaves(leaf_features(grown.members, leaf_map.n_trees))
+        compared = Leaves(leaf_features(grown.members, grown.leaf_map.n_trees))
     return grown, basis._replace(compared=compared)
 
 
@@ -137,6 +133,14 @@ class ForestBasis(NamedTuple):
     sample_weight: NDArray[np.float64] | None = None
     compared: Any = None  # KernelMatrix or Leaves; None for a basis of folds
     is_single: bool = False
+
+    def forest(self) -> tuple[GrownForest, NDArray[np.int32]]:
+        """Grow the forest; return it, and the leaves of the examples."""
+        leaf_map = self.kernel.grow(
+            self.X, self.Y, self.seed, self.n_jobs, self.sample_weight
+        )
+        leaves = leaf_map.leaves(self.X)
+        return GrownForest(leaf_map, leaf_map.indicator(leaves).T.tocsr()), leaves
 
     def matrix(self) -> NDArray[np.floating]:
         """Return the kernel matrix."""
@@ -220,6 +224,11 @@ class ForestInput(Input):
         (self.leaf_map, self.members), basis = grow(basis)
         return basis
 
+    def grow_alone(self, X: Any, Y: NDArray[np.int32], sample_weight: Any) -> None:
+        """Grow the forest without comparing the examples, which takes memory."""
+        basis = self.for_folds(X, Y, sample_weight)
+        (self.leaf_map, self.members), _ = basis.forest()
+
     def for_folds(
         self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None
     ) -> ForestBasis:
@@ -246,6 +255,10 @@ class ForestInput(Input):
     def rows(self, X: Any) -> Any:
         """Return the kernel values between new and training examples."""
         return GrownForest(self.leaf_map, self.members).rows(self._for_trees(X))
+
+    def leaves(self, X: Any) -> NDArray[np.int32]:
+        """Return the leaf of every new example in every tree."""
+        return self.leaf_map.leaves(self._for_trees(X))
 
     def row_size(self, n_weights: int) -> int:
         """Return how many numbers `rows` keeps per example: leaves, if not a matrix."""

@@ -68,8 +68,10 @@ class LabelPredictionsMixin:
     _coding: LabelCoding
     _by_label: Any  # turns rows into one array per label
     _calibrated_margins: Any  # margins of rows, of the kind that was calibrated
+    _leaf_shares: Any  # probabilities of a forest, if `probability` is one
+    _read_new_examples: Any
     calibration_: Calibration
-    probability: bool
+    probability: Any
     decision_function: Any
 
     @needs_probability
@@ -77,8 +79,10 @@ class LabelPredictionsMixin:
         """Return the probability of each label, calibrated on held-out folds.
 
         It grows with the `decision_function` of the label (with MVE, with that of AMM),
-        by a sigmoid fitted to examples that were left out of training. There is one
-        probability for each label, none for the label set. Needs ``probability=True``.
+        by a sigmoid fitted to examples that were left out of training. With a
+        `ForestKernel` as `probability` it is the mean of that and of what the forest
+        says. There is one probability for each label, none for the label set. Needs
+        ``probability=True``.
 
         Parameters
         ----------
@@ -195,12 +199,16 @@ class LabelPredictionsMixin:
                 f"this {type(self).__name__} was fitted with probability=False. Call "
                 "'fit' again."
             )
-        return self._by_label(
+        calibrated = self._by_label(
             X,
             lambda rows: self.calibration_.probabilities(
                 self._calibrated_margins(rows)
             ),
         )
+        if "_leaf_shares" not in vars(self):
+            return calibrated
+        shares = self._leaf_shares.of(self._read_new_examples(X))
+        return [(p + share) / 2 for p, share in zip(calibrated, shares, strict=True)]
 
     def _margins_to_decisions(
         self, margins: list[NDArray[np.float64]]

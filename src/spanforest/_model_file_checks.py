@@ -20,6 +20,7 @@ from sklearn.svm import SVC, NuSVC
 
 from spanforest._classifier import GraphClassifier
 from spanforest._forest_input import ForestInput
+from spanforest._leaf_shares import LeafShares
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.graphs import LabelGraph
 from spanforest.kernels._forest import LeafMap
@@ -41,6 +42,7 @@ _TRUSTED_NAMES = {
     "spanforest.tuning._estimator": "RandomGraphEnsembleClassifierCV",
     "spanforest.calibration": "Calibration",
     "spanforest._labels": "LabelCoding",
+    "spanforest._leaf_shares": "LeafShares",
     "spanforest._inputs": "KernelInput LinearInput PrecomputedInput",
     "spanforest._forest_input": "ForestInput",
     "spanforest._several_inputs": "SeveralInputs SumInput",
@@ -163,6 +165,8 @@ def check_contents(model: BaseEstimator) -> None:
                 raise ValueError(f"{where} is not a graph")
         elif isinstance(item, ForestInput):
             _check_forest(item)
+        elif isinstance(item, LeafShares):
+            _check_shares(item)
         elif sparse.issparse(item):
             item.check_format(full_check=True)
         elif isinstance(item, BaseEstimator):
@@ -248,6 +252,20 @@ def _check_forest(fitted: ForestInput) -> None:
     members.check_format(full_check=True)
     if members.format != "csr" or members.shape[0] != leaf_map.n_leaves:
         raise ValueError("its forest and its examples do not fit together")
+
+
+def _check_shares(shares: LeafShares) -> None:
+    """Refuse values of other examples than those of the forest, or of other labels.
+
+    The forest and the matrix of values are checked as such.
+    """
+    forest, targets, n_values = shares.forest, shares.targets, shares.n_values
+    is_sound = isinstance(forest, ForestInput) and "leaf_map" in vars(forest)
+    is_sound &= sparse.issparse(targets) and np.ndim(n_values) == 1
+    if not is_sound or min(n_values) < 1:
+        raise ValueError("its shares of leaves are not sound")
+    if targets.shape != (forest.members.shape[1], int(np.sum(n_values))):
+        raise ValueError("its shares of leaves and its examples do not fit together")
 
 
 def _check_tree(tree: Any, n_features: int) -> None:

@@ -17,7 +17,7 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
     """
     import numpy as np
 
-    from spanforest.tuning._contest import decision_in_words, entrant_name
+    from spanforest.tuning._candidate_names import decision_in_words, entrant_name
 
     results, chosen = search.cv_results_, search.best_index_
     places = range(sum(key.startswith("split") for key in results))

@@ -25,6 +25,7 @@ LARGER_CS = (30.0, 100.0)  # for a kernel that is best with the largest of CS
 OFFSETS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, -0.15)
 MOST_CALIBRATED = 3000  # examples, if nobody asked for thresholds
 THRESHOLDS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
+COUNTING_FOREST = ForestKernel(min_samples_leaf=2, kind="random")  # for probabilities
 # Trees of a forest in the search; the final forest has all of its trees.
 SEARCH_TREES = 100
 # Joint training is tried on the union of few graphs, with few labels and examples.

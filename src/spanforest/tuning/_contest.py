@@ -22,13 +22,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 
 from spanforest._compilation import clock
 from spanforest._training import TrainingSet
-from spanforest._wording import count, kernel_in_words
+from spanforest._wording import count
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 from spanforest.kernels._sum import is_kernel_list
+from spanforest.tuning._candidate_names import (
+    decision_in_words,
+    entrant_name,
+    kernel_name,
+    score_name,
+)
 from spanforest.tuning._cross_validation import (
     AllHeldOut,
     HeldOut,
@@ -41,6 +48,7 @@ UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
 MOST_AVERAGED = 3  # kernels, the best ones
 OVERRUN = 1.25  # times the limit: a little late is better than a far worse kernel
 CALIBRATED = 4.0  # calibrated, an ensemble takes this many times as long
+FINAL_FOREST = 3  # times as long as in a fold, with more trees on more examples
 MOST_HELD = 2**30  # bytes of held-out scores, kept for averages and thresholds
 Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, TrainingSet]]
 
@@ -105,6 +113,21 @@ class Entrant:
     def forget(self) -> None:
         """Make room: it takes no part any more."""
         self.read, self.held_out = None, {}
+
+
+def entrants_of(
+    kernels: list[dict[str, Any]], members: list[Members], search: Search
+) -> list[Entrant]:
+    """Return every kernel with every way of training; joint training is named."""
+    if any(one.is_joint for one in members):
+        members = [one._replace(params={"training": one.training}) for one in members]
+    n_folds, n_costs = len(search.folds), search.grid.n_first
+    at_losses = range(len(search.grid.losses))
+    return [
+        Entrant(kernel, each, ResultTable(search.grid, n_folds), n_costs, at_losses)
+        for kernel in kernels
+        for each in members
+    ]
 
 
 class Deadline(NamedTuple):
@@ -366,10 +389,38 @@ class Contest:
         if not search.can_calibrate(n_folds):
             return True
         final = self._final_seconds([leader], n_folds)
-        if not self.deadline.allows(final if search.calibrates else CALIBRATED * final):
+        final *= 1.0 if search.calibrates else CALIBRATED
+        if not self.deadline.allows(final):
             return False
-        search.score_thresholds(leader.held_out, leader.table, n_folds)
+        candidate, folds = search.margins_of_best(
+            leader.held_out, leader.table, n_folds
+        )
+        for kind, probability in enumerate(search.grid.probabilities):
+            if probability is not True:
+                shares = self._fold_shares(n_folds, final)
+                if shares is None:
+                    return False
+                pairs = zip(folds, shares, strict=True)
+                folds = [fold._replace(shares=own) for fold, own in pairs]
+            search.score_thresholds(folds, leader.table, candidate, kind)
         return True
+
+    def _fold_shares(
+        self, n_folds: int, final: float
+    ) -> list[NDArray[np.float64]] | None:
+        """Return what a forest says in each fold, if time allows for it.
+
+        `final` is how long the final ensemble takes without its forest.
+        """
+        search, shares = self.search, list[NDArray[np.float64]]()
+        assert search.shares is not None
+        for place in range(n_folds):
+            start = clock()
+            shares.append(search.shares.of(*search.folds[place]))
+            n_left = n_folds - len(shares) + FINAL_FOREST
+            if not self.deadline.allows(n_left * (clock() - start) + final):
+                return None
+        return shares
 
     def _score(self, entrant: Entrant, places: Sequence[int]) -> None:
         start = clock()
@@ -468,77 +519,6 @@ def _average_of(group: Sequence[Entrant], table: ResultTable) -> Entrant:
     first, n_costs = group[0], min(one.n_costs for one in group)
     shared = first.members, table, n_costs, first.at_losses
     return Entrant(params, *shared, held_out=held_out)
-
-
-def entrant_name(params: dict[str, Any]) -> str:
-    """Return what users see of an entrant: its kernel, its scale, how it is trained.
-
-    Examples
-    --------
-    >>> entrant_name({"kernel": "rbf", "gamma": 0.5})
-    'rbf, gamma 0.5'
-    >>> entrant_name({"kernel": "linear", "training": "joint", "n_estimators": 5})
-    'linear, trained jointly on 5 graphs'
-    """
-    if params.get("training") != "joint":
-        return kernel_name(params)
-    n_graphs = params.get("n_estimators")
-    graphs = f" on {count(n_graphs, 'graph')}" if n_graphs else ""
-    return f"{kernel_name(params)}, trained jointly{graphs}"
-
-
-def kernel_name(params: dict[str, Any]) -> str:
-    """Return what users see of the kernel of an entrant, and of its scale.
-
-    Examples
-    --------
-    >>> kernel_name({"kernel": ForestKernel(min_samples_leaf=5), "training": "joint"})
-    'ForestKernel(min_samples_leaf=5)'
-    >>> kernel_name({"kernel": ["linear", "rbf"], "gamma": 0.5})
-    'linear and rbf averaged, gamma 0.5'
-    """
-    kernel = params["kernel"]
-    kernels = kernel if is_kernel_list(kernel) else [kernel]
-    *others, last = map(kernel_in_words, kernels)
-    name = f"{', '.join(others)} and {last} averaged" if others else last
-    return name + (f", gamma {params['gamma']:.3g}" if params.get("gamma") else "")
-
-
-def decision_in_words(params: dict[str, Any]) -> str:
-    """Return how labels are decided on.
-
-    Examples
-    --------
-    >>> decision_in_words({"offset": 0.3}), decision_in_words({"threshold": 0.25})
-    ('offset 0.3', 'threshold 0.25')
-    >>> decision_in_words({"offset": [0.3, 0.0]})
-    'offsets of labels'
-    >>> decision_in_words({"threshold": [0.3, 0.1]})
-    'thresholds of labels from 0.1 to 0.3'
-    """
-    name = "threshold" if "threshold" in params else "offset"
-    number = params[name]
-    if not np.ndim(number):
-        return f"{name} {number:g}"
-    if name == "offset":
-        return "offsets of labels"
-    return f"thresholds of labels from {min(number):.2g} to {max(number):.2g}"
-
-
-def score_name(scoring: Any) -> str:
-    """Return what users call a score; the mean of our measures is "score".
-
-    Examples
-    --------
-    >>> score_name("mean"), score_name("f1_macro"), score_name(np.mean)
-    ('score', 'f1_macro', 'mean')
-    >>> score_name(lambda truth, predicted: 1.0)
-    'score'
-    """
-    if isinstance(scoring, str):
-        return "score" if scoring == "mean" else scoring
-    name = getattr(scoring, "__name__", "")
-    return name if name.isidentifier() else "score"
 
 
 def choice_in_words(

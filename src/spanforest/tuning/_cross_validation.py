@@ -31,6 +31,7 @@ from spanforest._wording import quoted
 from spanforest.aggregation import combine, margins_for
 from spanforest.factors import FactorGraph, consensus_factors
 from spanforest.model_selection import LabelCardinalityKFold
+from spanforest.tuning._fold_shares import FoldShares
 from spanforest.tuning._scoring import Judge
 from spanforest.tuning._thresholds import (
     BY_LABEL,
@@ -50,13 +51,16 @@ class Grid(NamedTuple):
     n_first: int  # so many values of C are tried with every kernel
     offsets: list[Any]  # each a number, or one per label; the first is always tried
     thresholds: list[Any]  # tried in place of offsets with the best candidate
+    probabilities: Sequence[Any] = (True,)  # that each threshold is tried on
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
         """The parameters of an ensemble for each offset, then for each threshold."""
         offsets = [{"offset": one} for one in self.offsets]
         return offsets + [
-            {"threshold": one, "probability": True} for one in self.thresholds
+            {"threshold": one, "probability": kind}
+            for kind in self.probabilities
+            for one in self.thresholds
         ]
 
     @property
@@ -87,7 +91,8 @@ class ResultTable:
         self.fit_seconds = np.full(shape, np.nan)
         self.score_seconds = np.full(shape, np.nan)
         self.near_best: list[tuple[int, int]] = []  # places of C and loss
-        self.label_thresholds: list[float] | None = None  # what BY_LABEL stands for
+        # what BY_LABEL stands for, by the place of the probabilities
+        self.label_thresholds: dict[int, list[float]] = {}
 
     def means(self, n_folds: int) -> NDArray[np.float64]:
         """Return the mean scores over the first folds; -inf for untried candidates."""
@@ -231,6 +236,7 @@ class Search(NamedTuple):
     workers: Workers
     n_samples: int  # that the final ensemble learns from
     calibrates: bool = False  # whether the final ensemble is calibrated anyway
+    shares: FoldShares | None = None  # of a forest, for probabilities
 
     def train(
         self,
@@ -291,14 +297,14 @@ class Search(NamedTuple):
         n_tested = len(np.unique(np.concatenate(tests)))
         return all(len(test) < n_tested for test in tests)
 
-    def score_thresholds(
+    def margins_of_best(
         self, held_out: AllHeldOut, table: ResultTable, n_folds: int
-    ) -> None:
-        """Score thresholds with the best C and loss of one kernel."""
+    ) -> tuple[tuple[int, int], list[HeldOutMargins]]:
+        """Return the best C and loss of one kernel, and the margins that they give."""
         grid, weight = self.grid, self.judge.sample_weight
         at_c, at_loss, _ = table.place_of_best(n_folds)
         settings = self.settings._replace(loss=grid.losses[at_loss])
-        start, folds = clock(), []
+        folds = []
         for place in range(n_folds):
             held, (_, test) = held_out[place, at_loss], self.folds[place]
             only = [-1 if len(values) > 1 else values[0] for values in held.values]
@@ -311,16 +317,31 @@ class Search(NamedTuple):
                     None if weight is None else weight[test],
                 )
             )
+        return (at_c, at_loss), folds
+
+    def score_thresholds(
+        self,
+        folds: list[HeldOutMargins],
+        table: ResultTable,
+        candidate: tuple[int, int],
+        kind: int,
+    ) -> None:
+        """Score thresholds on one kind of probabilities of the grid.
+
+        `candidate` holds the places of the C and the loss that `folds` come from.
+        """
+        grid, start = self.grid, clock()
         predictions = threshold_predictions(folds, grid.thresholds)
         seconds = (clock() - start) / (len(folds) * len(grid.thresholds))
+        first = len(grid.offsets) + kind * len(grid.thresholds)
         for place, by_threshold in enumerate(predictions):
             _, test = self.folds[place]
-            for at_decision, codes in enumerate(by_threshold, len(grid.offsets)):
-                entry = at_c, at_loss, at_decision, place
+            for at_decision, codes in enumerate(by_threshold, first):
+                entry = *candidate, at_decision, place
                 table.scores[entry] = self.judge.score(test, codes)
                 table.score_seconds[entry] = seconds
         if BY_LABEL in grid.thresholds:
-            table.label_thresholds = label_thresholds(folds)
+            table.label_thresholds[kind] = label_thresholds(folds)
 
     def _decode(
         self,
@@ -424,7 +445,7 @@ def cv_results(
         Means are over the first folds, this many.
     """
     params = [
-        {**kernel, "C": C, "loss": loss, **_decision(decision, table)}
+        {**kernel, "C": C, "loss": loss, **_decision(decision, table, grid)}
         for kernel, table in zip(kernels, tables, strict=True)
         for C, loss, decision in product(grid.Cs, grid.losses, grid.decisions)
     ]
@@ -449,6 +470,8 @@ def cv_results(
     for name in ("training", "n_estimators"):
         if any(name in one for one in kernels):
             kinds[name] = object
+    if grid.thresholds and list(grid.probabilities) != [True]:
+        kinds["probability"] = object
     for key, kind in kinds.items():
         column = np.ma.masked_all(len(params), dtype=kind)
         for place, candidate in enumerate(params):
@@ -466,11 +489,14 @@ def cv_results(
     return results
 
 
-def _decision(decision: dict[str, Any], table: ResultTable) -> dict[str, Any]:
+def _decision(
+    decision: dict[str, Any], table: ResultTable, grid: Grid
+) -> dict[str, Any]:
     """Return the parameters of a decision, with the numbers of single labels."""
     if decision.get("threshold") != BY_LABEL:
         return decision
-    return {**decision, "threshold": table.label_thresholds}
+    kind = list(grid.probabilities).index(decision["probability"])
+    return {**decision, "threshold": table.label_thresholds.get(kind)}
 
 
 def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:

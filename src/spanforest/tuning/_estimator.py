@@ -31,12 +31,14 @@ from spanforest.ensemble import (
     RandomGraphEnsembleClassifier,
     warn_of_shortfall,
 )
+from spanforest.kernels import ForestKernel
 from spanforest.kernels._sum import is_kernel_list
 from spanforest.losses import LOSSES
 from spanforest.tuning._candidates import (
     JOINT_GRAPHS,
     MOST_JOINT_EXAMPLES,
     MOST_JOINT_LABELS,
+    Menu,
     as_list,
     read_costs,
     read_offsets,
@@ -45,21 +47,25 @@ from spanforest.tuning._candidates import (
 )
 from spanforest.tuning._contest import (
     Deadline,
-    Entrant,
     Rules,
     choice_in_words,
     compete,
+    entrants_of,
 )
 from spanforest.tuning._cross_validation import (
     Grid,
     Members,
-    ResultTable,
     Search,
     cv_results,
     draw_folds,
 )
 from spanforest.tuning._examples import Examples
-from spanforest.tuning._kernel_choice import read_kernels, read_menu
+from spanforest.tuning._fold_shares import FoldShares
+from spanforest.tuning._kernel_choice import (
+    read_kernels,
+    read_menu,
+    read_probabilities,
+)
 from spanforest.tuning._scoring import Judge
 
 SEARCH_TOL = 0.05  # a smaller gap changes few predictions
@@ -142,8 +148,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         label. The best candidate of all is also tried with each of them in place of an
         offset: a label is then on if its calibrated probability is larger, each label
         by itself. If one is chosen, the final ensemble has it, and
-        ``probability=True``. ``"labels"``: every label has its own, learned from the
-        held-out examples, that suits its F1
+        ``probability=True``. With ``kernels="auto"`` they are also tried on
+        probabilities with a forest; if that is best, the `probability` of the
+        final ensemble is this `ForestKernel`. ``"labels"``: every label has its own,
+        learned from the held-out examples, that suits its F1
         (`spanforest.decisions.f1_thresholds`). ``"auto"``: 0.2 to 0.5 in steps of 0.05,
         and "labels" too unless `scoring` is one of our measures; or none if there is
         one label, a label has more than two values, or there are more than 3,000
@@ -368,8 +376,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         members = [
             self._members(template, kernels, each, n_labels) for each in trainings
         ]
-        search = self._prepare(template, everything, seen, targets)
-        entrants = _entrants(kernels, members, search)
+        search = self._prepare(template, everything, seen, targets, menu)
+        entrants = entrants_of(kernels, members, search)
         # kernels that are named are tried on all folds
         rules = Rules.of(
             len(search.folds), is_open=menu.is_open, averages="separate" in trainings
@@ -403,7 +411,9 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ) -> tuple[list[Model], Settings]:
         """Train the final ensemble, on what the search has read if that will do."""
         ensemble, data = read or (None, None)
-        if ensemble is None or ensemble._input.is_fitted_per_fold:
+        probability = self.best_params_.get("probability", self.probability)
+        grows = isinstance(probability, ForestKernel)
+        if ensemble is None or grows or ensemble._input.is_fitted_per_fold:
             ensemble = clone(template).set_params(**self.best_params_)
             data = ensemble._begin_fit(*examples)
         plan = ensemble.set_params(**self.best_params_)._plan()
@@ -428,7 +438,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         _delegated(RandomGraphEnsembleClassifier.predict_for)
     )
 
-    def _read_grid(self, judge: Judge, n_samples: int) -> Grid:
+    def _read_grid(self, judge: Judge, n_samples: int, menu: Menu) -> Grid:
         """Check what there is to choose from."""
         n_values = judge.coding.n_values
         losses = [
@@ -442,6 +452,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             read_thresholds(
                 *(self.thresholds, n_values, n_samples), by_label=not judge.is_ours
             ),
+            read_probabilities(self.probability, menu),
         )
 
     def _read_deadline(self) -> Deadline:
@@ -522,6 +533,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         everything: Examples,
         seen: Examples,
         targets: WeightedLabels,
+        menu: Menu,
     ) -> Search:
         """Fix what is tried with every kernel, and draw the folds."""
         folds = draw_folds(self.cv, seen.X, targets, template.random_state)
@@ -545,8 +557,13 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             max_iter=min(settings.max_iter, SEARCH_PASSES),
         )
         judge = Judge.of(self.scoring, targets)
+        grid, shares = self._read_grid(judge, n_samples, menu), None
+        forest = grid.probabilities[-1]
+        if grid.thresholds and forest is not True:
+            forest = with_fewer_trees(forest)
+            shares = FoldShares.read(forest, seen.X, targets, template)
         return Search(
-            self._read_grid(judge, n_samples),
+            grid,
             settings,
             folds,
             judge,
@@ -554,6 +571,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
             Workers(self.n_jobs, bool(self.verbose)),
             n_samples,
             bool(self.probability),
+            shares,
         )
 
     def _store_choice(self, results: dict[str, Any], leader: dict[str, Any]) -> None:
@@ -573,18 +591,3 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         self.loss_ = self.best_params_["loss"]
         self.offset_ = self.best_params_.get("offset", 0.0)
         self.threshold_ = self.best_params_.get("threshold")
-
-
-def _entrants(
-    kernels: list[dict[str, Any]], members: list[Members], search: Search
-) -> list[Entrant]:
-    """Return every kernel with every way of training; joint training is named."""
-    if any(one.is_joint for one in members):
-        members = [one._replace(params={"training": one.training}) for one in members]
-    n_folds, n_costs = len(search.folds), search.grid.n_first
-    at_losses = range(len(search.grid.losses))
-    return [
-        Entrant(kernel, each, ResultTable(search.grid, n_folds), n_costs, at_losses)
-        for kernel in kernels
-        for each in members
-    ]

@@ -14,10 +14,11 @@ from spanforest._parameters import check_count, check_number
 from spanforest._weights import WeightedLabels
 from spanforest._wording import quoted
 from spanforest.ensemble import RandomGraphEnsembleClassifier
-from spanforest.kernels import KernelSpec
+from spanforest.kernels import ForestKernel, KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.kernels._sum import is_kernel_list
 from spanforest.tuning._candidates import (
+    COUNTING_FOREST,
     GAMMAS,
     Menu,
     as_list,
@@ -100,6 +101,26 @@ def read_kernels(
         unit = _unit_gamma(spec, template.scaling, *once)
         params += [{**own, "gamma": multiple * unit} for multiple in multiples]
     return params, targets
+
+
+def read_probabilities(probability: Any, menu: Menu) -> list[Any]:
+    """Return the probabilities that thresholds are tried on: True or a forest each.
+
+    Examples
+    --------
+    >>> read_probabilities(False, Menu(["linear", "rbf"]))
+    [True, ForestKernel(kind='random', min_samples_leaf=2)]
+    >>> read_probabilities(ForestKernel(50), Menu(["linear"], is_open=False))
+    [ForestKernel(n_estimators=50)]
+    """
+    if isinstance(probability, ForestKernel):
+        if "precomputed" in menu.kernels:
+            raise ValueError(
+                "a ForestKernel as probability needs features, and there are none with "
+                'kernels="precomputed". Set probability=True.'
+            )
+        return [probability]
+    return [True, COUNTING_FOREST] if menu.is_open else [True]
 
 
 def _read(

@@ -3,7 +3,8 @@
 A label is on if its probability is larger than the threshold, each label by itself. The
 probabilities of a fold's test examples are calibrated on those of the other folds, and
 thresholds of single labels are learned from the others too. Folds may overlap: an
-example is never calibrated on itself.
+example is never calibrated on itself. The shares of a forest, which a fold grows on its
+training examples, are probabilities as they are.
 """
 
 from __future__ import annotations
@@ -29,16 +30,20 @@ class HeldOutMargins(NamedTuple):
     only_values: NDArray[np.integer]  # of labels with one value in the fold; else -1
     codes: NDArray[np.integer]  # true ones; -1 where not observed
     sample_weight: NDArray[np.float64] | None = None
+    # of a forest, that labels are on; probabilities are then the mean with these
+    shares: NDArray[np.float64] | None = None
 
     def without(self, rows: NDArray[np.intp]) -> HeldOutMargins:
         """Return the test examples that are not among these."""
-        kept, weight = ~np.isin(self.rows, rows), self.sample_weight
+        kept = ~np.isin(self.rows, rows)
+        weight, shares = self.sample_weight, self.shares
         return HeldOutMargins(
             self.rows[kept],
             self.margins[kept],
             self.only_values,
             self.codes[kept],
             None if weight is None else weight[kept],
+            None if shares is None else shares[kept],
         )
 
     def calibration(self) -> Calibration:
@@ -53,8 +58,10 @@ class HeldOutMargins(NamedTuple):
     def probabilities(self, calibration: Calibration) -> NDArray[np.float64]:
         """Return the probability of every label; certain ones have 0 or 1."""
         columns = [p[:, 1] for p in calibration.probabilities(self.in_pairs)]
-        is_certain = np.isnan(self.margins)
-        return np.where(is_certain, self.only_values, np.column_stack(columns))
+        P, is_certain = np.column_stack(columns), np.isnan(self.margins)
+        if self.shares is not None:
+            P = (P + self.shares) / 2
+        return np.where(is_certain, self.only_values, P)
 
     @property
     def known_codes(self) -> NDArray[np.integer]:
@@ -140,12 +147,12 @@ def _best_of(held_out: HeldOutMargins, calibration: Calibration) -> NDArray[np.f
 
 def _joined(folds: list[HeldOutMargins]) -> HeldOutMargins:
     """Return the examples of several folds together."""
-    rows, margins, _, codes, weights = zip(*folds, strict=True)
-    has_weights = weights[0] is not None
+    rows, margins, _, codes, weights, shares = zip(*folds, strict=True)
     return HeldOutMargins(
         np.concatenate(rows),
         np.concatenate(margins),
         folds[0].only_values,  # calibration does not need them
         np.concatenate(codes),
-        np.concatenate(weights) if has_weights else None,
+        None if weights[0] is None else np.concatenate(weights),
+        None if shares[0] is None else np.concatenate(shares),
     )
