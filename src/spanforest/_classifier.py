@@ -261,7 +261,7 @@ class GraphClassifier(
                     "a ForestKernel as probability needs features, and there are none "
                     'with kernel="precomputed". Set probability=True.'
                 )
-        elif not isinstance(given, bool | np.bool_ | Integral):
+        elif not isinstance(given, np.bool_ | Integral) or given not in (0, 1):
             raise ValueError(
                 "probability must be True, False or a ForestKernel; got "
                 f"{quoted(given)}."

@@ -67,11 +67,9 @@ def decision_in_words(params: dict[str, Any]) -> str:
         words = "offsets of labels"
     else:
         words = f"thresholds of labels from {min(number):.2g} to {max(number):.2g}"
-    return (
-        f"{words} with {kernel_in_words(forest)}"
-        if isinstance(forest, ForestKernel)
-        else words
-    )
+    if isinstance(forest, ForestKernel):
+        words += f" with {kernel_in_words(forest)}"
+    return words
 
 
 def score_name(scoring: Any) -> str:

@@ -25,7 +25,6 @@ LARGER_CS = (30.0, 100.0)  # for a kernel that is best with the largest of CS
 OFFSETS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, -0.15)
 MOST_CALIBRATED = 3000  # examples, if nobody asked for thresholds
 THRESHOLDS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
-COUNTING_FOREST = ForestKernel(min_samples_leaf=2, kind="random")  # for probabilities
 # Trees of a forest in the search; the final forest has all of its trees.
 SEARCH_TREES = 100
 # Joint training is tried on the union of few graphs, with few labels and examples.
@@ -79,6 +78,17 @@ def kernels_for(X: Any) -> Menu:
         )
         return Menu(["linear", *forests], note)
     return Menu(["linear", "rbf", *forests])
+
+
+def forest_of_probabilities() -> ForestKernel:
+    """Return the forest that thresholds are tried with, beside calibration alone.
+
+    Examples
+    --------
+    >>> forest_of_probabilities()
+    ForestKernel(kind='random', min_samples_leaf=2)
+    """
+    return ForestKernel(min_samples_leaf=2, kind="random")
 
 
 def _forests(leaves: Sequence[int], features: Sequence[Any]) -> list[ForestKernel]:

@@ -18,11 +18,11 @@ from spanforest.kernels import ForestKernel, KernelSpec
 from spanforest.kernels._registry import kernel_specs, takes_params
 from spanforest.kernels._sum import is_kernel_list
 from spanforest.tuning._candidates import (
-    COUNTING_FOREST,
     GAMMAS,
     Menu,
     as_list,
     check_alone,
+    forest_of_probabilities,
     kernels_for,
 )
 from spanforest.tuning._examples import Examples
@@ -120,7 +120,7 @@ def read_probabilities(probability: Any, menu: Menu) -> list[Any]:
                 'kernels="precomputed". Set probability=True.'
             )
         return [probability]
-    return [True, COUNTING_FOREST] if menu.is_open else [True]
+    return [True, forest_of_probabilities()] if menu.is_open else [True]
 
 
 def _read(
