@@ -86,6 +86,30 @@ def test_a_label_that_was_never_observed_has_equal_shares():
     assert_array_equal(unknown, np.full((25, 4), 0.25))
 
 
+def test_the_forest_learns_from_weights():
+    heavy = np.where(NUMBERS[:, 0] > 0, 10.0, 1.0)
+    splits = [
+        shares_of(Y, sample_weight=weight).forest.leaf_map.feature
+        for weight in (None, heavy)
+    ]
+    assert not np.array_equal(*splits)
+
+
+def test_the_unit_and_the_origin_of_features_do_not_matter():
+    def shares_in(factor, origin):
+        def moved(X):
+            return factor * X + origin
+
+        codes, n_values = Y.astype(np.int32), np.full(4, 2)
+        shares = LeafShares.grow(
+            FEW_TREES, moved(NUMBERS), codes, n_values, None, Resources(0)
+        )
+        return np.concatenate(shares.of(moved(X_new)))
+
+    for factor, origin in [(2.0**-40, 0.0), (1.0, 2.0**20)]:
+        assert_array_equal(shares_in(factor, origin), shares_in(1.0, 0.0))
+
+
 def test_no_examples_have_no_shares():
     assert [one.shape for one in shares_of(GRADES).of(X_new[:0])] == [(0, 3), (0, 2)]
 
@@ -107,6 +131,18 @@ def test_probabilities_are_the_mean_of_calibrated_ones_and_shares(classifier, ke
     assert_allclose(both.predict_proba(X_new), (calibrated + of_forest) / 2)
     assert_array_equal(both.predict(X_new), plain.predict(X_new))
     assert_array_equal(both.decision_function(X_new), plain.decision_function(X_new))
+
+
+@pytest.mark.parametrize("kind", [MMCRFClassifier, RandomGraphEnsembleClassifier])
+@pytest.mark.parametrize("generator", [np.random.RandomState, np.random.default_rng])
+def test_a_forest_does_not_change_predictions_whatever_draws_it(kind, generator):
+    predicted = [
+        kind(random_state=generator(3), probability=probability, tol=0.5)
+        .fit(NUMBERS, Y)
+        .decision_function(X_new)
+        for probability in (True, FEW_TREES)
+    ]
+    assert_array_equal(*predicted)
 
 
 def test_a_threshold_is_for_the_mean():
@@ -175,6 +211,11 @@ def test_a_model_with_shares_is_saved(tmp_path):
         (
             {"probability": ForestKernel(min_samples_leaf=0)},
             "min_samples_leaf of a ForestKernel must be a whole number",
+        ),
+        ({"probability": 2}, "True, False or a ForestKernel; got 2"),
+        (
+            {"probability": ForestKernel(categories=[0])},
+            "reads the features as the kernel does, so it takes no categories",
         ),
         (
             {"probability": FEW_TREES, "kernel": "precomputed"},

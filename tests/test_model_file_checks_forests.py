@@ -1,5 +1,6 @@
 """Forests in model files: indices that would lead out of their arrays are refused."""
 
+import numpy as np
 import pytest
 from model_files import X, Y, assert_not_built, mmcrf
 
@@ -67,6 +68,18 @@ def leaves_elsewhere(shares):
     shares.forest.leaf_map.root[0] = -1
 
 
+def values_as_a_plain_array(shares):
+    object.__setattr__(shares, "targets", shares.targets.toarray())
+
+
+def negative_weights(shares):
+    shares.targets.data[0] = -1.0
+
+
+def unknown_weights(shares):
+    shares.targets.data[0] = np.nan
+
+
 def no_forest(shares):
     object.__setattr__(shares, "forest", None)
 
@@ -78,6 +91,9 @@ def no_forest(shares):
         more_values_than_cells,
         no_value,
         leaves_elsewhere,
+        values_as_a_plain_array,
+        negative_weights,
+        unknown_weights,
         no_forest,
     ],
 )
@@ -85,3 +101,9 @@ def test_shares_that_do_not_fit_their_forest_are_refused(change, path):
     model = mmcrf(probability=ForestKernel(3)).fit(X, Y)
     change(model._leaf_shares)
     assert_not_built(model, path, "")
+
+
+def test_shares_that_are_none_are_refused(path):
+    model = mmcrf(probability=ForestKernel(3)).fit(X, Y)
+    model._leaf_shares = [1]
+    assert_not_built(model, path, "have no forest")

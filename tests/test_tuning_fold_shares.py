@@ -1,5 +1,7 @@
 """What a forest says of the test examples of a fold."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,11 +12,12 @@ from small_data import CHANCE, COINS, NOISE, X, X_new
 from small_data import NOISY_Y as Y
 
 from spanforest import RandomGraphEnsembleClassifier
+from spanforest._leaf_shares import LeafShares
 from spanforest._weights import read_targets
 from spanforest.kernels import ForestKernel
 from spanforest.metrics import microlabel_accuracy
 from spanforest.tuning import _contest
-from spanforest.tuning._contest import Contest
+from spanforest.tuning._contest import Contest, Deadline
 from spanforest.tuning._fold_shares import FoldShares
 
 FEW_TREES = ForestKernel(20, min_samples_leaf=2)
@@ -32,32 +35,33 @@ def of_forest(fitted, X):
     return np.column_stack([one[:, 1] for one in fitted._leaf_shares.of(X)])
 
 
+def shares_of_fold(X, Y, fold, weight=None, forest=FEW_TREES, **kernel):
+    """Return what a forest says of the test rows of a fold."""
+    targets = read_targets(len(Y), Y, weight, None, None)
+    (shares,) = FoldShares(forest, X, targets, TEMPLATE).of(kernel, [fold])
+    return shares
+
+
 @pytest.mark.parametrize("weight", [None, np.tile([1.0, 1.0, 3.0], 20)])
 def test_a_fold_grows_the_forest_of_its_training_examples(weight):
-    targets = read_targets(60, Y, weight, None, None)
-    shares = FoldShares.read(FEW_TREES, X, targets, TEMPLATE).of(EVEN, ODD)
+    shares = shares_of_fold(X, Y, (EVEN, ODD), weight, kernel="rbf")
     clf = RandomGraphEnsembleClassifier(2, probability=FEW_TREES, random_state=0)
     own = None if weight is None else weight[EVEN]
     assert_allclose(shares, of_forest(clf.fit(X[EVEN], Y[EVEN], own), X[ODD]))
 
 
-def test_examples_that_do_not_count_are_left_out_and_categories_are_read():
-    table = pd.DataFrame(X, columns=list("abcd"))
-    table["e"] = pd.Categorical(np.where(X[:, 0] > 0, "up", "down"))
+def test_examples_that_do_not_count_are_left_out():
     weight = np.repeat([1.0, 0.0], 30)
-    targets = read_targets(60, Y, weight, None, None)
-    read = FoldShares.read(FEW_TREES, table, targets, TEMPLATE)
-    assert read.X.shape == (30, 5)
-    assert read.of(EVEN[:15], ODD[:15]).shape == (15, 4)
+    fold = EVEN[:15], ODD[:15]
+    left_out = shares_of_fold(X, Y, fold, weight)
+    assert_array_equal(left_out, shares_of_fold(X[:30], Y[:30], fold))
 
 
 def test_labels_that_have_nothing_to_do_with_features_stay_at_chance():
-    targets = read_targets(300, COINS, None, None, None)
-    read = FoldShares.read(ForestKernel(min_samples_leaf=1), NOISE, targets, TEMPLATE)
-    rows = np.arange(300)
-    fold = rows % 3 == 0
-    shares = read.of(rows[~fold], rows[fold])
-    assert microlabel_accuracy(COINS[fold], shares > 0.5) < CHANCE + 0.05
+    rows, forest = np.arange(300), ForestKernel(min_samples_leaf=1)
+    train, test = rows[rows % 3 > 0], rows[rows % 3 == 0]
+    shares = shares_of_fold(NOISE, COINS, (train, test), forest=forest)
+    assert microlabel_accuracy(COINS[test], shares > 0.5) < CHANCE + 0.05
 
 
 # --- in the search --------------------------------------------------------------------
@@ -105,21 +109,84 @@ def test_a_forest_is_tried_by_default_but_not_if_kernels_are_named():
 
 
 @pytest.mark.needs_compiled
+def test_each_kind_of_probabilities_has_its_own_thresholds_of_labels():
+    fitted = automatic(thresholds=["labels"], scoring="f1_macro").fit(X, Y)
+    lists = [
+        one["threshold"] for one in fitted.cv_results_["params"] if "threshold" in one
+    ]
+    assert [len(one) for one in lists] == [4, 4]
+    assert lists[0] != lists[1]
+
+
+@pytest.fixture
+def grown(monkeypatch):
+    """Return a list of the forests that are grown: trees, and columns that they see."""
+    forests = []
+    grow = LeafShares.grow
+
+    def remember(kernel, X, *others):
+        forests.append((kernel.n_estimators, X.shape[1]))
+        return grow(kernel, X, *others)
+
+    monkeypatch.setattr(LeafShares, "grow", remember)
+    return forests
+
+
+@pytest.mark.needs_compiled
+def test_forests_of_folds_have_few_trees_and_only_the_final_one_has_all(grown):
+    with_forest(probability=ForestKernel(150, kind="random")).fit(X, Y)
+    assert grown == [(100, 4)] * 3 + [(150, 4)]
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize(("kernel", "n_columns"), [("rbf", 7), ("forest", 5)])
+def test_folds_read_categories_as_the_final_ensemble_does(kernel, n_columns, grown):
+    table = pd.DataFrame(X, columns=list("abcd"))
+    table["e"] = pd.Categorical(np.array(["low", "mid", "high"])[np.arange(60) % 3])
+    with_forest(kernels=[kernel]).fit(table, Y)
+    assert {width for _, width in grown} == {n_columns}
+    assert len(grown) == 4
+
+
+@pytest.mark.needs_compiled
+def test_changes_to_the_ensemble_do_not_change_what_was_chosen():
+    fitted = with_forest().fit(X, Y)
+    fitted.best_estimator_.set_params(probability__n_estimators=3)
+    assert fitted.best_params_["probability"].n_estimators == 20
+    assert FEW_TREES.n_estimators == 20
+
+
+@pytest.mark.needs_compiled
 def test_the_forest_may_take_too_long(monkeypatch):
-    now = _contest.clock
-
-    def slow(contest, n_folds, final):
-        monkeypatch.setattr(_contest, "clock", lambda: now() + 1000.0)
-        return fold_shares(contest, n_folds, final)
-
-    fold_shares = Contest._fold_shares
-    monkeypatch.setattr(Contest, "_fold_shares", slow)
-    fitted = automatic(thresholds="auto", time_limit=900).fit(X, Y)
-    assert "the time limit left out thresholds" in fitted.chosen_
+    monkeypatch.setattr(Contest, "_fold_shares", lambda *_: [])
+    fitted = automatic(thresholds="auto").fit(X, Y)
+    assert "the time limit left out thresholds with a forest" in fitted.chosen_
     assert not any(
         isinstance(one.get("probability"), ForestKernel)
         for one in fitted.cv_results_["params"]
     )
+
+
+@pytest.mark.parametrize(("limit", "n_shares"), [(16.0, 3), (15.9, 0)])
+def test_forests_are_grown_if_the_final_one_ends_in_time(limit, n_shares, monkeypatch):
+    """Three folds take a second each, the final forest three, the ensemble ten."""
+    now = [0.0]
+
+    class Grower:
+        kernel = ForestKernel(100)
+
+        def of(self, kernel_params, folds):
+            for _ in folds:
+                now[0] += 1.0
+                yield np.zeros(())
+
+    folds = [(np.arange(60), np.arange(60, 90))] * 3
+    search = SimpleNamespace(shares=Grower(), n_samples=90, folds=folds)
+    leader = SimpleNamespace(kernel_params={})
+    monkeypatch.setattr(_contest, "clock", lambda: now[0])
+    contest = Contest(search, None, Deadline(0.0, limit), False)
+    shares = contest._fold_shares(leader, 3, ForestKernel(200), 10.0)
+    assert len(shares) == n_shares
 
 
 def test_a_forest_needs_features():

@@ -173,3 +173,28 @@ def test_an_example_in_two_folds_is_not_calibrated_on_itself(folds):
     )
     expected = threshold_predictions([folds[0], ten], [0.3])[0]
     assert_array_equal(threshold_predictions([folds[0], both], [0.3])[0], expected)
+
+
+def test_the_shares_of_a_forest_are_half_of_the_probabilities(folds):
+    rng = np.random.default_rng(1)
+    shares = [rng.random((40, N_LABELS)) for _ in folds]
+    both = [one._replace(shares=own) for one, own in zip(folds, shares, strict=True)]
+    thresholds = [0.5, 0.2]
+    for here, predicted in enumerate(threshold_predictions(both, thresholds)):
+        others = [fold for there, fold in enumerate(folds) if there != here]
+        P = (chances_of(folds[here], others) + shares[here]) / 2
+        for threshold, labels in zip(thresholds, predicted, strict=True):
+            assert_array_equal(labels, threshold < P)
+    P = [chances_of(fold, folds) for fold in folds]
+    mean = (np.concatenate(P) + np.concatenate(shares)) / 2
+    assert_allclose(label_thresholds(both), f1_thresholds(mean))
+
+
+def test_a_label_with_one_value_in_the_fold_has_it_whatever_the_forest_says(folds):
+    only, margins = np.array([-1, 0, 1]), folds[0].margins.copy()
+    margins[:, 1:] = np.nan
+    shares = np.full((40, N_LABELS), 0.5)
+    first = folds[0]._replace(margins=margins, only_values=only, shares=shares)
+    others = [one._replace(shares=shares) for one in folds[1:]]
+    (predicted,), *_ = threshold_predictions([first, *others], [0.4])
+    assert_array_equal(predicted[:, 1:], np.tile([0, 1], (40, 1)))

@@ -73,7 +73,8 @@ DECODERS: dict[str, Decoder] = {
 NO_NUMBER = ("could not convert string", "NAType", "with a sequence", "not 'complex'")
 # private attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
-    *("_stacked_weights", "_calibrated_aggregation", "_fit_digest", "_leaf_shares"),
+    *("_stacked_weights", "_calibrated_aggregation", "_fit_digest"),
+    "_leaf_shares",
 )
 # attributes that describe the training data: members have those of their ensemble
 DATA_ATTRIBUTES = (
@@ -256,6 +257,12 @@ class GraphClassifier(
         given = self.probability
         if isinstance(given, ForestKernel):
             given.check()
+            if given.categories is not None:
+                raise ValueError(
+                    "a ForestKernel as probability reads the features as the kernel "
+                    "does, so it takes no categories. Name them in a ForestKernel as "
+                    "kernel, or make the columns pandas' category."
+                )
             if any(kind.is_pairwise for kind in kinds_of_inputs(self.kernel)):
                 raise ValueError(
                     "a ForestKernel as probability needs features, and there are none "

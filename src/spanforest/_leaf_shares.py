@@ -1,10 +1,10 @@
 """Probabilities of a forest: how often labels have a value in the leaves of an example.
 
-An ensemble's margins say little about a label that it never turns on: training is
-content once they are clear, and they are about the same for all examples. A forest
-counts, and so still tells which examples are nearer to having the label. The mean of
-calibrated probabilities and of these shares is better than either where labels are rare
-or features say little.
+An ensemble's margins say little about a label that it never turns on. Training stops
+changing them once they are large enough, and then they are about the same for all
+examples. A forest counts, and so still tells which examples are nearer to having the
+label. The mean of calibrated probabilities and of these shares is better than either
+where labels are rare or features say little.
 """
 
 from __future__ import annotations
@@ -94,20 +94,32 @@ class LeafShares:
         X holds new examples, as scikit-learn has checked them. A leaf where the label
         was not observed has the shares of all training examples.
         """
-        leaves = self.forest.leaves(X)
-        n, n_trees = leaves.shape
-        step = max(1, LARGEST_TABLE // (n_trees * self.targets.shape[1]))
-        chunks = [leaves[start : start + step] for start in range(0, n, step)]
-        means = [self._means(chunk) for chunk in chunks or [leaves]]
-        return np.split(np.concatenate(means), np.cumsum(self.n_values)[:-1], axis=1)
-
-    def _means(self, leaves: NDArray[np.int32]) -> NDArray[np.float64]:
-        occurring, places = np.unique(leaves, return_inverse=True)
-        counts = (self.forest.members[occurring] @ self.targets).toarray()
+        n, n_cells = X.shape[0], self.targets.shape[1]
         alike = np.repeat(1.0 / self.n_values, self.n_values)
         (everywhere,) = self._shares(self.targets.sum(axis=0)[None], alike)
-        shares = self._shares(counts, everywhere)
-        return shares[places.reshape(leaves.shape)].mean(axis=1)
+        n_leaves, n_trees = self.forest.leaf_map.n_leaves, self.forest.leaf_map.n_trees
+        table: Any = None
+        P = np.zeros((n, n_cells))
+        if n_leaves * n_cells <= LARGEST_TABLE:
+            table = self._table(slice(None), everywhere)
+        step = max(1, LARGEST_TABLE // (n_trees * n_cells))
+        for start in range(0, n, step):
+            leaves = self.forest.leaves(X[start : start + step])
+            ends = np.arange(0, leaves.size + 1, n_trees)
+            places: Any = leaves.ravel()
+            rows = table
+            if rows is None:
+                occurring, places = np.unique(places, return_inverse=True)
+                rows = self._table(occurring, everywhere)
+            shape = len(leaves), len(rows)
+            members = sparse.csr_array((np.ones(len(places)), places, ends), shape)
+            P[start : start + step] = members @ rows / n_trees
+        return np.split(P, np.cumsum(self.n_values)[:-1], axis=1)
+
+    def _table(self, leaves: Any, everywhere: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the shares in some leaves."""
+        counts = (self.forest.members[leaves] @ self.targets).toarray()
+        return self._shares(counts, everywhere)
 
     def _shares(
         self, counts: NDArray[np.float64], otherwise: NDArray[np.float64]

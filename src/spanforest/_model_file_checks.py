@@ -165,8 +165,6 @@ def check_contents(model: BaseEstimator) -> None:
                 raise ValueError(f"{where} is not a graph")
         elif isinstance(item, ForestInput):
             _check_forest(item)
-        elif isinstance(item, LeafShares):
-            _check_shares(item)
         elif sparse.issparse(item):
             item.check_format(full_check=True)
         elif isinstance(item, BaseEstimator):
@@ -188,6 +186,8 @@ def _check_classifier(model: GraphClassifier) -> None:
         fits = np.array_equal(member._coding.n_values, n_values)
         if not fits or member.graph_.n_labels != len(n_values) or min(n_values) < 1:
             raise ValueError("its graph and its labels do not fit together")
+    if "_leaf_shares" in vars(model):
+        _check_shares(model._leaf_shares, n_values)
     n_cells, n_columns = model._factors.n_cells, model._weights.shape[1]
     if n_columns != n_cells or model.cell_intercept_.shape != (n_cells,):
         raise ValueError("its weights and its graph do not fit together")
@@ -254,18 +254,20 @@ def _check_forest(fitted: ForestInput) -> None:
         raise ValueError("its forest and its examples do not fit together")
 
 
-def _check_shares(shares: LeafShares) -> None:
+def _check_shares(shares: Any, n_values: Any) -> None:
     """Refuse values of other examples than those of the forest, or of other labels.
 
     The forest and the matrix of values are checked as such.
     """
-    forest, targets, n_values = shares.forest, shares.targets, shares.n_values
-    is_sound = isinstance(forest, ForestInput) and "leaf_map" in vars(forest)
-    is_sound &= sparse.issparse(targets) and np.ndim(n_values) == 1
-    if not is_sound or min(n_values) < 1:
-        raise ValueError("its shares of leaves are not sound")
-    if targets.shape != (forest.members.shape[1], int(np.sum(n_values))):
-        raise ValueError("its shares of leaves and its examples do not fit together")
+    if not isinstance(shares, LeafShares) or not isinstance(shares.forest, ForestInput):
+        raise ValueError("its shares of leaves have no forest")
+    forest, targets = vars(shares.forest), shares.targets
+    fits = np.array_equal(shares.n_values, n_values) and "members" in forest
+    fits = fits and sparse.issparse(targets)
+    if not fits or targets.shape != (forest["members"].shape[1], sum(n_values)):
+        raise ValueError("its shares of leaves and its labels do not fit together")
+    if not np.isfinite(targets.data).all() or (targets.data < 0).any():
+        raise ValueError("its shares of leaves are no shares")
 
 
 def _check_tree(tree: Any, n_features: int) -> None:

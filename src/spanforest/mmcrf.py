@@ -156,12 +156,12 @@ class MMCRFClassifier(GraphClassifier):
         self
             The fitted classifier.
         """
-        settings = self._settings()
+        # drawn first: a forest may draw from the same generator
+        settings, root = self._settings(), seed_sequence(self.random_state)
         with whole_or_nothing(self):
             data = self._begin_fit(X, y, sample_weight)
             say_constants(self._coding.constants, verbose=bool(self.verbose))
             self._warn_of_identifiers(data, stacklevel=2)
-            root = seed_sequence(self.random_state)
             draw, prepared = Draw(self.graph, root), data.prepared(settings.tol)
             with watch_gap(settings.tol, verbose=bool(self.verbose)) as watch:
                 model = train_member(prepared, draw, settings, watch)

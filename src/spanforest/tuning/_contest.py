@@ -48,7 +48,6 @@ UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
 MOST_AVERAGED = 3  # kernels, the best ones
 OVERRUN = 1.25  # times the limit: a little late is better than a far worse kernel
 CALIBRATED = 4.0  # calibrated, an ensemble takes this many times as long
-FINAL_FOREST = 3  # times as long as in a fold, with more trees on more examples
 MOST_HELD = 2**30  # bytes of held-out scores, kept for averages and thresholds
 Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, TrainingSet]]
 
@@ -224,8 +223,8 @@ def compete(
     if slower:
         names = ", ".join(one.name for one in slower)
         notes.append(f"better, but too slow to train in the time limit: {names}")
-    if not contest.try_thresholds(leader, n_folds):
-        untried.append("thresholds")
+    if left_out := contest.try_thresholds(leader, n_folds):
+        untried.append(left_out)
     leader.held_out = {}
     for one in (*going, *averages, *jointly):
         if one is not leader:
@@ -377,49 +376,53 @@ class Contest:
         held = f"held-out scores take more than {MOST_HELD / 2**30:g} GiB"
         return [f"no {' and '.join(names)} were tried: {held}"] if names else []
 
-    def try_thresholds(self, leader: Entrant, n_folds: int) -> bool:
-        """Try thresholds with the best kernel; return whether time allowed for it.
+    def try_thresholds(self, leader: Entrant, n_folds: int) -> str:
+        """Try thresholds with the best kernel; return what time did not allow for.
 
         There must be examples to calibrate on and others to measure on, and the scores
         must have been kept. A threshold makes the final ensemble calibrate its scores.
         """
         search = self.search
         if not search.grid.thresholds or leader.n_kept < n_folds:
-            return True
+            return ""
         if not search.can_calibrate(n_folds):
-            return True
+            return ""
         final = self._final_seconds([leader], n_folds)
         final *= 1.0 if search.calibrates else CALIBRATED
         if not self.deadline.allows(final):
-            return False
+            return "thresholds"
         candidate, folds = search.margins_of_best(
             leader.held_out, leader.table, n_folds
         )
         for kind, probability in enumerate(search.grid.probabilities):
-            if probability is not True:
-                shares = self._fold_shares(n_folds, final)
-                if shares is None:
-                    return False
+            if isinstance(probability, ForestKernel):
+                shares = self._fold_shares(leader, n_folds, probability, final)
+                if not shares:
+                    return "thresholds with a forest"
                 pairs = zip(folds, shares, strict=True)
                 folds = [fold._replace(shares=own) for fold, own in pairs]
             search.score_thresholds(folds, leader.table, candidate, kind)
-        return True
+        return ""
 
     def _fold_shares(
-        self, n_folds: int, final: float
-    ) -> list[NDArray[np.float64]] | None:
-        """Return what a forest says in each fold, if time allows for it.
+        self, leader: Entrant, n_folds: int, forest: ForestKernel, final: float
+    ) -> list[NDArray[np.float64]]:
+        """Return what a forest says in each fold; nothing if there is no time for it.
 
-        `final` is how long the final ensemble takes without its forest.
+        `final` is how long the final ensemble takes to train without its forest.
         """
-        search, shares = self.search, list[NDArray[np.float64]]()
-        assert search.shares is not None
-        for place in range(n_folds):
-            start = clock()
-            shares.append(search.shares.of(*search.folds[place]))
-            n_left = n_folds - len(shares) + FINAL_FOREST
-            if not self.deadline.allows(n_left * (clock() - start) + final):
-                return None
+        search, start = self.search, clock()
+        shares = list[NDArray[np.float64]]()
+        if search.shares is None:
+            return shares
+        n_trees = search.shares.kernel.n_estimators
+        growth = search.n_samples / len(search.folds[0][0])
+        for one in search.shares.of(leader.kernel_params, search.folds[:n_folds]):
+            shares.append(one)
+            per_fold = (clock() - start) / len(shares)
+            n_left = n_folds - len(shares) + growth * forest.n_estimators / n_trees
+            if not self.deadline.allows(n_left * per_fold + final):
+                return []
         return shares
 
     def _score(self, entrant: Entrant, places: Sequence[int]) -> None:

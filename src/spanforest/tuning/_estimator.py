@@ -146,12 +146,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     thresholds : float, "labels", or sequence of these and of lists
         Thresholds on probabilities to choose from; a list in the sequence has one per
         label. The best candidate of all is also tried with each of them in place of an
-        offset: a label is then on if its calibrated probability is larger, each label
-        by itself. If one is chosen, the final ensemble has it, and
-        ``probability=True``. With ``kernels="auto"`` they are also tried on
-        probabilities with a forest; if that is best, the `probability` of the
-        final ensemble is this `ForestKernel`. ``"labels"``: every label has its own,
-        learned from the held-out examples, that suits its F1
+        offset: a label is then on if its probability is larger, each label by itself.
+        If one is chosen, the final ensemble has it, and ``probability=True``. With
+        ``kernels="auto"`` they are also tried on probabilities with a forest; if that
+        is best, the `probability` of the final ensemble is this `ForestKernel`. With a
+        `ForestKernel` as `probability` they are tried with that alone. ``"labels"``:
+        every label has its own, learned from the held-out examples, that suits its F1
         (`spanforest.decisions.f1_thresholds`). ``"auto"``: 0.2 to 0.5 in steps of 0.05,
         and "labels" too unless `scoring` is one of our measures; or none if there is
         one label, a label has more than two values, or there are more than 3,000
@@ -411,12 +411,15 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     ) -> tuple[list[Model], Settings]:
         """Train the final ensemble, on what the search has read if that will do."""
         ensemble, data = read or (None, None)
-        probability = self.best_params_.get("probability", self.probability)
-        grows = isinstance(probability, ForestKernel)
+        # copies, so that changes to the ensemble do not change what was chosen
+        chosen = {
+            name: clone(one, safe=False) for name, one in self.best_params_.items()
+        }
+        grows = isinstance(chosen.get("probability", self.probability), ForestKernel)
         if ensemble is None or grows or ensemble._input.is_fitted_per_fold:
-            ensemble = clone(template).set_params(**self.best_params_)
+            ensemble = clone(template).set_params(**chosen)
             data = ensemble._begin_fit(*examples)
-        plan = ensemble.set_params(**self.best_params_)._plan()
+        plan = ensemble.set_params(**chosen)._plan()
         models = ensemble._learn(data, plan)
         self.best_estimator_ = ensemble  # now that nothing can fail any more
         return models, plan.settings
@@ -561,7 +564,7 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         forest = grid.probabilities[-1]
         if grid.thresholds and forest is not True:
             forest = with_fewer_trees(forest)
-            shares = FoldShares.read(forest, seen.X, targets, template)
+            shares = FoldShares(forest, seen.X, targets, template)
         return Search(
             grid,
             settings,

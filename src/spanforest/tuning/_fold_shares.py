@@ -2,56 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from spanforest._inputs import Resources
 from spanforest._leaf_shares import LeafShares
 from spanforest._weights import WeightedLabels
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
 
+Rows = NDArray[np.intp]
+
 
 class FoldShares(NamedTuple):
-    """The examples that count, and the forest that each fold grows on its own."""
+    """The examples that the search sees, and the forest that each fold grows anew."""
 
     kernel: ForestKernel
-    X: Any
+    X: Any  # as the user gave it
     targets: WeightedLabels
-    resources: Resources
-
-    @classmethod
-    def read(
-        cls,
-        kernel: ForestKernel,
-        X: Any,
-        targets: WeightedLabels,
-        template: RandomGraphEnsembleClassifier,
-    ) -> FoldShares:
-        """Read the user's X as a forest does."""
-        ensemble = clone(template).set_params(kernel=kernel, kernel_params=None)
-        X = ensemble._read_examples(X, reset=True)
-        X = X if targets.rows is None else X[targets.rows]
-        return cls(kernel, X, targets, ensemble._resources)
+    template: RandomGraphEnsembleClassifier
 
     def of(
-        self, train: NDArray[np.intp], test: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Return the probability that labels of the rows `test` are on.
+        self, kernel_params: dict[str, Any], folds: list[tuple[Rows, Rows]]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the probabilities that labels of the test rows of each fold are on.
 
-        The forest is grown on the rows `train`. Labels have at most two values.
+        The forest is grown on the training rows, and sees them as an ensemble with
+        these parameters of the kernel reads them. Labels have at most two values.
         """
-        targets, weight = self.targets, self.targets.sample_weight
-        shares = LeafShares.grow(
-            self.kernel,
-            self.X[train],
-            targets.Y[train],
-            targets.coding.n_values,
-            None if weight is None else weight[train],
-            self.resources,
-        )
-        # of a label with one value nothing is asked: it has no margin
-        return np.column_stack([one[:, -1] for one in shares.of(self.X[test])])
+        reader, targets = clone(self.template).set_params(**kernel_params), self.targets
+        X = reader._read_examples(self.X, reset=True)
+        X = X if targets.rows is None else X[targets.rows]
+        weight = targets.sample_weight
+        for train, test in folds:
+            shares = LeafShares.grow(
+                self.kernel,
+                X[train],
+                targets.Y[train],
+                targets.coding.n_values,
+                None if weight is None else weight[train],
+                reader._resources,
+            )
+            # labels with one value have no margin, so that their column is not used
+            yield np.column_stack([one[:, -1] for one in shares.of(X[test])])
