@@ -233,6 +233,11 @@ def test_a_model_that_tuned_itself_is_named_so(wrap):
             {"probability": True, "threshold": [0.5, 0.4, 0.3, 0.2, 0.1]},
             "each label whose probability is above its own threshold",
         ),
+        (
+            {"probability": ForestKernel(3), "threshold": 0.2},
+            "each label whose probability, a mean with ForestKernel(n_estimators=3), "
+            "is above 0.2",
+        ),
     ],
 )
 def test_the_page_says_how_label_sets_are_decided_on(params, decision):

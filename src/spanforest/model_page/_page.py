@@ -15,6 +15,7 @@ from spanforest._parameters import check_count
 from spanforest._wording import count, kernel_in_words, visible
 from spanforest.diagnostics import graph_of, relative_gaps
 from spanforest.diagnostics._models import FittedModel
+from spanforest.kernels import ForestKernel
 from spanforest.model_page._confusions import (
     confused_sets,
     predicted_sets,
@@ -201,7 +202,10 @@ def _decision(classifier: Any) -> str:
     threshold = getattr(classifier, "threshold", None)
     if threshold is not None:
         limit = "its own threshold" if np.ndim(threshold) else f"{threshold:g}"
-        return f"each label whose probability is above {limit}"
+        whose = "each label whose probability"
+        if isinstance(classifier.probability, ForestKernel):
+            whose += f", a mean with {kernel_in_words(classifier.probability)},"
+        return f"{whose} is above {limit}"
     decision = _DECISIONS[getattr(classifier, "aggregation", "mam")]
     offset = classifier.offset_
     if not np.any(offset):
