@@ -500,7 +500,8 @@ def test_a_method_that_tunes_itself_stores_its_choice_in_its_own_row(
     for row in results:
         assert row["n_trees"] == 3
         assert "choice" not in row
-        assert {"kernel", "C", "loss", "offset"} <= {*row["params"]}
+        assert {"kernel", "C", "loss"} < {*row["params"]}
+        assert {"offset", "threshold"} & {*row["params"]}
         assert [each["params"] for each in row["candidates"]] == [{}]
     fits.clear()
     assert run(experiment, rows_at(tmp_path)) == results
