@@ -11,7 +11,7 @@ from small_data import Y as LABELS
 
 from spanforest import RandomGraphEnsembleClassifier, _forest_rows
 from spanforest._forest_input import ForestInput
-from spanforest._forest_rows import LeafRows
+from spanforest._forest_rows import GrownForest
 from spanforest._inputs import Resources
 from spanforest.kernels import ForestKernel, KernelSpec
 
@@ -59,10 +59,10 @@ def test_leaves_of_few_examples_are_collected_once_for_all_members(
     weights = np.random.default_rng(0).normal(size=(60, 3))
     expected = rows.toarray() @ weights
     made = []
-    collect = LeafRows._of_few
+    collect = GrownForest.block
     monkeypatch.setattr(
-        LeafRows,
-        "_of_few",
+        GrownForest,
+        "block",
         lambda self, leaves: made.append(1) or collect(self, leaves),
     )
     for _ in range(3):

@@ -219,7 +219,7 @@ def test_a_model_with_shares_is_saved(tmp_path):
         ),
         (
             {"probability": FEW_TREES, "kernel": "precomputed"},
-            'there are none with kernel="precomputed". Set probability=True',
+            "none with a precomputed kernel. Set probability=True",
         ),
     ],
 )

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from spanforest._inputs import Input, Resources
 from spanforest._label_predictions import LabelPredictionsMixin
 from spanforest._label_weights import LabelWeightsMixin
 from spanforest._labels import LabelCoding, column_names, read_labels, series_name
-from spanforest._leaf_shares import LeafShares
+from spanforest._leaf_shares import LeafShares, check_probability
 from spanforest._offsets import check_offset, read_offset
 from spanforest._parameters import (
     LARGEST,
@@ -40,7 +39,7 @@ from spanforest._parameters import (
 from spanforest._scaling import kernel_for
 from spanforest._training import Settings, TrainingSet, model_factors, scores_of
 from spanforest._weights import WeightedLabels, read_targets
-from spanforest._wording import did_you_mean, listed, quoted
+from spanforest._wording import did_you_mean, listed
 from spanforest.aggregation import predicted_margins
 from spanforest.branch_and_bound import Limits, TopLists, decode_exactly, k_best
 from spanforest.factors import FactorGraph
@@ -73,7 +72,9 @@ DECODERS: dict[str, Decoder] = {
 NO_NUMBER = ("could not convert string", "NAType", "with a sequence", "not 'complex'")
 # private attributes that only some fits set: to delete before a refit
 OPTIONAL_ATTRIBUTES = (
-    *("_stacked_weights", "_calibrated_aggregation", "_fit_digest"),
+    "_stacked_weights",
+    "_calibrated_aggregation",
+    "_fit_digest",
     "_leaf_shares",
 )
 # attributes that describe the training data: members have those of their ensemble
@@ -242,7 +243,8 @@ class GraphClassifier(
         find_loss(self.loss)  # refuses unknown names
         check_verbose(self.verbose)
         check_n_jobs(getattr(self, "n_jobs", None))  # a single model has none
-        self._check_probability()
+        is_pairwise = any(kind.is_pairwise for kind in kinds_of_inputs(self.kernel))
+        check_probability(self.probability, is_pairwise=is_pairwise)
         return Settings(
             C=check_number("C", self.C, maximum=LARGEST),
             loss=self.loss,
@@ -251,28 +253,6 @@ class GraphClassifier(
             max_iter=check_count("max_iter", self.max_iter),
             offset=read_offset(self.offset),
         )
-
-    def _check_probability(self) -> None:
-        """Refuse what `probability` cannot be."""
-        given = self.probability
-        if isinstance(given, ForestKernel):
-            given.check()
-            if given.categories is not None:
-                raise ValueError(
-                    "a ForestKernel as probability reads the features as the kernel "
-                    "does, so it takes no categories. Name them in a ForestKernel as "
-                    "kernel, or make the columns pandas' category."
-                )
-            if any(kind.is_pairwise for kind in kinds_of_inputs(self.kernel)):
-                raise ValueError(
-                    "a ForestKernel as probability needs features, and there are none "
-                    'with kernel="precomputed". Set probability=True.'
-                )
-        elif not isinstance(given, np.bool_ | Integral) or given not in (0, 1):
-            raise ValueError(
-                "probability must be True, False or a ForestKernel; got "
-                f"{quoted(given)}."
-            )
 
     def _read_examples(self, X: Any, *, reset: bool) -> Any:
         """Check X; features come out dense, or as CSR without duplicate entries.

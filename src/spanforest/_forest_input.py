@@ -187,6 +187,11 @@ class ForestInput(Input):
         name = self.spec.name
         return name if isinstance(name, ForestKernel) else ForestKernel()
 
+    @property
+    def grown(self) -> GrownForest:
+        """The forest, after `fit`."""
+        return GrownForest(self.leaf_map, self.members)
+
     def has_categories(self, X: Any, *, reset: bool) -> bool:
         """Return whether columns of X hold categories; `reset` learns them."""
         if reset:
@@ -254,7 +259,7 @@ class ForestInput(Input):
 
     def rows(self, X: Any) -> Any:
         """Return the kernel values between new and training examples."""
-        return GrownForest(self.leaf_map, self.members).rows(self._for_trees(X))
+        return self.grown.rows(self._for_trees(X))
 
     def leaves(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every new example in every tree."""
@@ -262,8 +267,7 @@ class ForestInput(Input):
 
     def row_size(self, n_weights: int) -> int:
         """Return how many numbers `rows` keeps per example: leaves, if not a matrix."""
-        grown = GrownForest(self.leaf_map, self.members)
-        return n_weights if grown.is_matrix else self.leaf_map.n_trees
+        return n_weights if self.grown.is_matrix else self.leaf_map.n_trees
 
     def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]

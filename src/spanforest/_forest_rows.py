@@ -43,6 +43,11 @@ class GrownForest(NamedTuple):
         leaves = self.leaf_map.leaves(X)
         return self.matrix(leaves) if self.is_matrix else LeafRows(leaves, self, {})
 
+    def block(self, leaves: NDArray[np.int32]) -> LeafBlock:
+        """Return the leaves that occur among these, of new examples in every tree."""
+        occurring, places = np.unique(leaves, return_inverse=True)
+        return LeafBlock.of(leaves, places, self.members[occurring].astype(np.float64))
+
     def matrix(self, leaves: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the dense kernel between examples with these leaves and training."""
         K = np.zeros((len(leaves), self.members.shape[1]))
@@ -133,7 +138,7 @@ class LeafRows(NamedTuple):
         if kept is not None:
             return kept
         blocks = (
-            self._of_few(self.leaves[start : start + step])
+            self.forest.block(self.leaves[start : start + step])
             for start in range(0, len(self.leaves), step)
         )
         if not keep:
@@ -142,11 +147,6 @@ class LeafRows(NamedTuple):
         self.kept.clear()
         self.kept[step] = made
         return made
-
-    def _of_few(self, leaves: NDArray[np.int32]) -> LeafBlock:
-        occurring, places = np.unique(leaves, return_inverse=True)
-        members = self.forest.members[occurring].astype(np.float64)
-        return LeafBlock.of(leaves, places, members)
 
     def _of_trees(self, trees: slice) -> LeafBlock:
         """Return the leaves of some trees; their numbers follow each other."""

@@ -10,6 +10,7 @@ where labels are rare or features say little.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,39 @@ from scipy import sparse
 
 from spanforest._forest_input import ForestInput
 from spanforest._inputs import Resources
+from spanforest._wording import quoted
 from spanforest.kernels import ForestKernel, KernelSpec
 
-LARGEST_TABLE = 2**22  # shares of many leaves at a time: 32 MB
+LARGEST_TABLE = 2**22  # entries of the largest array at a time: 32 MB
 _PLACE = 2**20  # no kernel of an ensemble has this place, and so these seeds
+
+
+def check_probability(probability: Any, *, is_pairwise: bool) -> None:
+    """Refuse what `probability` cannot be; `is_pairwise`: X is a kernel matrix.
+
+    Examples
+    --------
+    >>> check_probability(ForestKernel(), is_pairwise=False)
+    """
+    if isinstance(probability, np.bool_ | Integral) and probability in (0, 1):
+        return
+    if not isinstance(probability, ForestKernel):
+        raise ValueError(
+            "probability must be True, False or a ForestKernel; got "
+            f"{quoted(probability)}."
+        )
+    probability.check()
+    if probability.categories is not None:
+        raise ValueError(
+            "a ForestKernel as probability reads the features as the kernel does, so "
+            "it takes no categories. Name them in a ForestKernel as kernel, or make "
+            "the columns pandas' category."
+        )
+    if is_pairwise:
+        raise ValueError(
+            "a ForestKernel as probability needs features, and there are none with a "
+            "precomputed kernel. Set probability=True."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,39 +124,35 @@ class LeafShares:
         X holds new examples, as scikit-learn has checked them. A leaf where the label
         was not observed has the shares of all training examples.
         """
+        grown = self.forest.grown
+        n_leaves, n_trees = grown.leaf_map.n_leaves, grown.leaf_map.n_trees
         n, n_cells = X.shape[0], self.targets.shape[1]
-        alike = np.repeat(1.0 / self.n_values, self.n_values)
-        (everywhere,) = self._shares(self.targets.sum(axis=0)[None], alike)
-        n_leaves, n_trees = self.forest.leaf_map.n_leaves, self.forest.leaf_map.n_trees
-        table: Any = None
-        P = np.zeros((n, n_cells))
-        if n_leaves * n_cells <= LARGEST_TABLE:
-            table = self._table(slice(None), everywhere)
-        step = max(1, LARGEST_TABLE // (n_trees * n_cells))
+        P, step = np.zeros((n, n_cells)), LARGEST_TABLE // n_trees
+        if n_leaves * n_cells > LARGEST_TABLE:  # else all leaves together have room
+            step //= n_cells
+        step = max(1, step)
         for start in range(0, n, step):
-            leaves = self.forest.leaves(X[start : start + step])
-            ends = np.arange(0, leaves.size + 1, n_trees)
-            places: Any = leaves.ravel()
-            rows = table
-            if rows is None:
-                occurring, places = np.unique(places, return_inverse=True)
-                rows = self._table(occurring, everywhere)
-            shape = len(leaves), len(rows)
-            members = sparse.csr_array((np.ones(len(places)), places, ends), shape)
-            P[start : start + step] = members @ rows / n_trees
+            rows = slice(start, start + step)
+            block = grown.block(self.forest.leaves(X[rows]))
+            shares = self._shares((block.members @ self.targets).toarray())
+            P[rows] = block.indicator @ shares / n_trees
         return np.split(P, np.cumsum(self.n_values)[:-1], axis=1)
 
-    def _table(self, leaves: Any, everywhere: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the shares in some leaves."""
-        counts = (self.forest.members[leaves] @ self.targets).toarray()
-        return self._shares(counts, everywhere)
+    def _shares(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Divide by the total of each label; where it is 0, take what all leaves have.
 
-    def _shares(
-        self, counts: NDArray[np.float64], otherwise: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Divide by the total of each label; where it is zero, take what is given."""
+        Values of a label that was never observed have equal shares.
+        """
+        totals = self._totals(counts)
+        if not np.all(totals):
+            everywhere = self.targets.sum(axis=0)[None]
+            everywhere += self._totals(everywhere) == 0
+            counts = np.where(totals > 0, counts, everywhere)
+            totals = self._totals(counts)
+        return counts / totals
+
+    def _totals(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum over the values of its label, for each cell."""
         firsts = np.cumsum(self.n_values) - self.n_values
-        totals = np.add.reduceat(counts, firsts, axis=1)
-        totals = np.repeat(totals, self.n_values, axis=1)
-        shares = np.tile(otherwise, (len(counts), 1))
-        return np.divide(counts, totals, out=shares, where=totals > 0)
+        sums = np.add.reduceat(counts, firsts, axis=1)
+        return np.repeat(sums, self.n_values, axis=1)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from spanforest._classifier import is_auto
 from spanforest._copies import put_together
 from spanforest._inputs import KernelInput
+from spanforest._leaf_shares import check_probability
 from spanforest._member_choices import check_member_kernels
 from spanforest._parameters import check_count, check_number
 from spanforest._weights import WeightedLabels
@@ -113,12 +114,8 @@ def read_probabilities(probability: Any, menu: Menu) -> list[Any]:
     >>> read_probabilities(ForestKernel(50), Menu(["linear"], is_open=False))
     [ForestKernel(n_estimators=50)]
     """
+    check_probability(probability, is_pairwise="precomputed" in menu.kernels)
     if isinstance(probability, ForestKernel):
-        if "precomputed" in menu.kernels:
-            raise ValueError(
-                "a ForestKernel as probability needs features, and there are none with "
-                'kernels="precomputed". Set probability=True.'
-            )
         return [probability]
     return [True, forest_of_probabilities()] if menu.is_open else [True]
 
