@@ -16,7 +16,8 @@ from spanforest.datasets import (
 )
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 
 @pytest.fixture
@@ -169,6 +170,25 @@ def test_columns_of_the_same_name_are_refused_where_they_are_used(tmp_path, opti
     assert load_csv(path, "y", features=["b"]).X.tolist() == [[5], [5]]
     rest = load_csv(path, "y", drop=["a", "a.1"])
     assert rest.feature_names == ("b", "Unnamed: 4")
+
+
+def test_parquet_columns_of_the_same_name_are_refused(tmp_path):
+    table = pyarrow.table([[1.0, 2.0], [3.0, 5.0], [0, 1]], names=["a", "a", "y"])
+    parquet.write_table(table, tmp_path / "twice.parquet")
+    with pytest.raises(ValueError, match=r"twice\.parquet: every .* has 'a' more"):
+        load_parquet(tmp_path / "twice.parquet", "y")
+
+
+def test_a_first_column_without_a_name_is_left_out(tmp_path, recwarn):
+    path = tmp_path / "rows.csv"
+    for first in (range(2, 8, 2), "abc"):  # a part of the rows; names of R
+        rows = [f"{name},{i + 0.5},{i % 2}\n" for i, name in enumerate(first)]
+        path.write_text(",tempo,y\n" + "".join(rows))
+        assert load_csv(path, "y").feature_names == ("tempo",)
+    assert not recwarn
+    path.write_text(",tempo,y\n7,0.5,0\n7,1.5,1\n")
+    with pytest.warns(UserWarning, match=r"has no name.* values repeat. Name it"):
+        assert load_csv(path, "y").feature_names == ("tempo",)
 
 
 @pytest.mark.parametrize("name", ["songs.csv", "songs.parquet"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
+from spanforest._wording import listed
 from spanforest.datasets._csv_format import CsvFormat, CsvText, read_csv_text
 from spanforest.datasets._dataset import Dataset
 from spanforest.datasets._memory import MemoryLimit, TooLargeError
@@ -80,12 +82,13 @@ def load_csv(
     Warns
     -----
     UserWarning
-        If a column of numbers counts the rows, unless `features` names it.
+        If a column of numbers counts the rows, unless `features` names it. If a first
+        column without a name is left out though its values repeat.
 
     Notes
     -----
-    A first column without a name is left out: it holds the row numbers that pandas and
-    R write.
+    A first column without a name is left out: it holds the row numbers, or names of
+    rows, that pandas and R write.
 
     Examples
     --------
@@ -117,8 +120,7 @@ def load_csv(
     _check_header(list(frame.columns), path)
     _check_delimiter(list(frame.columns), path, source)
     renamed = _renamed(list(frame.columns), source)
-    if frame.columns[0] == "Unnamed: 0":  # pandas' word for an empty name
-        frame = frame.iloc[:, 1:]
+    frame = _without_row_names(frame, path)
     table = TableFile(frame, path, source.line_of_row, renamed)
     return make_dataset(table, Choice(labels, features, drop))
 
@@ -154,6 +156,19 @@ def _parse(source: CsvText, path: str) -> Any:
         ) from error
 
 
+def _without_row_names(frame: Any, path: str) -> Any:
+    """Leave out a first column without a name, with a warning if it tells no rows."""
+    if frame.columns[0] != "Unnamed: 0":  # pandas' word for an empty name
+        return frame
+    if not frame.iloc[:, 0].is_unique:
+        warnings.warn(
+            f"{path}: the first column has no name, and is left out as if it named the "
+            "rows, but its values repeat. Name it to use it.",
+            stacklevel=3,
+        )
+    return frame.iloc[:, 1:]
+
+
 def _renamed(names: list[str], source: CsvText) -> dict[str, str]:
     """Return what pandas calls columns of the same name, and their own name of each."""
     _, header = next(source.rows())
@@ -187,7 +202,8 @@ def load_parquet(
     Raises
     ------
     ValueError
-        If the file is not such a table, or a column is missing or cannot be used.
+        If the file is not such a table, or a column is missing, has the same name as
+        another one, or cannot be used.
     ImportError
         If pandas or pyarrow is not installed.
 
@@ -208,8 +224,8 @@ def load_parquet(
     path = os.fspath(path)
     open(path, "rb").close()  # an error of the system says what is wrong
     try:
-        _check_parquet(path, MemoryLimit.of(path, max_memory))
-        frame = pandas.read_parquet(path)
+        twice = _check_parquet(path, MemoryLimit.of(path, max_memory))
+        frame = None if twice else pandas.read_parquet(path)
     except ImportError as error:
         raise ImportError(
             'Parquet files need pyarrow: pip install "spanforest[cli]".'
@@ -221,17 +237,24 @@ def load_parquet(
             f"{path}: expected a Parquet file. This is another kind of file, or it is "
             "damaged."
         ) from error
+    if twice:
+        raise ValueError(
+            f"{path}: every column needs a name of its own; the file has "
+            f"{listed(twice)} more than once. Rename all but one."
+        )
     return make_dataset(TableFile(frame, path), Choice(labels, features, drop))
 
 
-def _check_parquet(path: str, memory: MemoryLimit) -> None:
-    """Refuse a file that declares more values than may be read."""
+def _check_parquet(path: str, memory: MemoryLimit) -> list[str]:
+    """Refuse a file of more values than may be read; return names that repeat."""
     from pyarrow.parquet import read_metadata
 
     facts = read_metadata(path)
     groups = (facts.row_group(i) for i in range(facts.num_row_groups))
     n_bytes = sum(group.total_byte_size for group in groups)
     memory.check(max(n_bytes, 8 * facts.num_rows * facts.num_columns))
+    counts = Counter(facts.schema.to_arrow_schema().names)
+    return [name for name, number in counts.items() if number > 1]
 
 
 def _import_pandas() -> Any:
