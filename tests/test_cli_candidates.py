@@ -9,6 +9,7 @@ from small_data import NOISY_Y as Y
 from small_data import X
 
 from spanforest import RandomGraphEnsembleClassifierCV
+from spanforest.kernels import ForestKernel
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")
@@ -47,8 +48,20 @@ def test_a_kernel_stands_for_its_best_candidate_and_the_chosen_one_comes_first()
         ("rbf", "1", "0.700", "2"),
         ("linear", "3", "0.950", "1"),
     ]
+    assert {one["forest"] for one in facts["kernels"]} == {None}
     search.scoring = max
     assert search_facts(search)["measure"] == "a function"
+
+
+def test_the_forest_of_a_threshold_is_a_fact_of_its_own():
+    decision = {"threshold": 0.3, "probability": ForestKernel(50)}
+    params = {"kernel": "linear", "C": 1.0, "loss": "edge", **decision}
+    results = {"params": [params], "split0_test_score": np.array([0.5])}
+    search = SimpleNamespace(chosen_="", scoring="mean", best_index_=0)
+    search.cv_results_ = results
+    (fact,) = search_facts(search)["kernels"]
+    assert (fact["threshold"], fact["forest"]) == (0.3, "ForestKernel(n_estimators=50)")
+    assert fact["decision"] == "threshold 0.3 with ForestKernel(n_estimators=50)"
 
 
 @pytest.mark.needs_compiled

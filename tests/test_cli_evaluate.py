@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.metrics import precision_recall_fscore_support
+from sklearn.metrics import f1_score, precision_recall_fscore_support
 from songs import (
     FEATURES,
     FEW,
@@ -20,6 +20,7 @@ from songs import (
     write_data,
 )
 
+from spanforest import RandomGraphEnsembleClassifierCV
 from spanforest.cli import main
 from spanforest.metrics import (
     RANKING_MEASURES,
@@ -27,6 +28,7 @@ from spanforest.metrics import (
     microlabel_f1,
     multilabel_accuracy,
 )
+from spanforest.persistence import save
 
 pytest.importorskip("typer")
 pytest.importorskip("skops")
@@ -57,6 +59,25 @@ def test_evaluate_gives_the_measures_of_the_library(ok, songs):
     assert f"{100 * facts['multilabel_accuracy']:.2f} %" in shown
     assert f"{facts['coverage']:.2f} labels" in shown
     assert all(name in shown for name in LABELS)
+
+
+@pytest.mark.needs_compiled
+@pytest.mark.parametrize("words", [(0, 1), ("no", "yes")])
+def test_a_model_is_measured_by_what_it_was_tuned_for(ok, folder, words):
+    X, Y = make_songs(40, 0)
+    frame = frame_of(X, np.array(words, dtype=object)[Y]).infer_objects()
+    frame.to_csv("songs.csv", index=False)
+    params = {"kernels": "linear", "Cs": 1, "losses": "edge", "n_estimators_search": 1}
+    search = RandomGraphEnsembleClassifierCV(2, **params, random_state=0)
+    search.set_params(scoring="f1_macro").fit(frame[FEATURES], frame[LABELS])
+    save(search, "m")
+    facts = json.loads(ok("evaluate", "m", "songs.csv", "--json"))
+    expected = f1_score(Y, search.predict(frame[FEATURES]) == words[1], average="macro")
+    assert facts["tuned_for"] == {"measure": "f1_macro", "score": expected}
+    shown = ok("evaluate", "m", "songs.csv")
+    assert re.search(rf"f1_macro \(tuned for\) +{100 * expected:.2f} %", shown)
+    save(search.set_params(scoring="microlabel_f1"), "m")  # shown in any case
+    assert json.loads(ok("evaluate", "m", "songs.csv", "--json"))["tuned_for"] is None
 
 
 def test_a_label_that_never_occurs_has_no_recall(ok, folder):

@@ -181,11 +181,11 @@ def test_forests_are_grown_if_the_final_one_ends_in_time(limit, n_shares, monkey
                 yield np.zeros(())
 
     folds = [(np.arange(60), np.arange(60, 90))] * 3
-    search = SimpleNamespace(shares=Grower(), n_samples=90, folds=folds)
+    search = SimpleNamespace(n_samples=90, folds=folds)
     leader = SimpleNamespace(kernel_params={})
     monkeypatch.setattr(_contest, "clock", lambda: now[0])
     contest = Contest(search, None, Deadline(0.0, limit), False)
-    shares = contest._fold_shares(leader, 3, ForestKernel(200), 10.0)
+    shares = contest._fold_shares(Grower(), leader, 3, 200, 10.0)
     assert len(shares) == n_shares
 
 

@@ -33,6 +33,7 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
             "loss": str(params["loss"]),
             "offset": params.get("offset"),
             "threshold": params.get("threshold"),
+            "forest": _forest_in_words(params),
             "decision": decision_in_words(params),
             "score": float(np.nanmean(scores[:, i])),
             "n_folds": int(n_folds[i]),
@@ -46,6 +47,20 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
         "n_candidates": int((n_folds > 0).sum()),
         "kernels": sorted(best.values(), key=_order),
     }
+
+
+def _forest_in_words(params: dict[str, Any]) -> str | None:
+    """Return the forest whose shares a threshold is on the mean with, if there is one.
+
+    Examples
+    --------
+    >>> _forest_in_words({"threshold": 0.5, "probability": True}) is None
+    True
+    """
+    from spanforest._wording import kernel_in_words
+
+    forest = params.get("probability")
+    return None if forest in (None, True) else kernel_in_words(forest)
 
 
 def _order(candidate: dict[str, Any]) -> tuple[bool, int, float]:

@@ -41,7 +41,8 @@ def evaluate(
     of examples with all labels right, and F1 of all labels together. Three more measure
     the order of the labels by their scores: average precision, the share of pairs in
     the wrong order (ranking loss), and how many labels must be read to see all that are
-    on (coverage). The order needs two values of every label.
+    on (coverage). The order needs two values of every label. A model that was tuned
+    for another measure is measured by that too.
 
     F1 counts the labels with at most two values in training, as on the page of
     'spanforest report'. The higher value is positive. A value that training lacks is
@@ -71,6 +72,8 @@ def evaluate(
         some = count(facts["n_labels_of_f1"], "label")
         titles["microlabel_f1"] += f" ({some} with two values)"
     rows = [(title, percent(facts[name])) for name, title in titles.items()]
+    if tuned := facts["tuned_for"]:
+        rows.insert(3, (f"{tuned['measure']} (tuned for)", percent(tuned["score"])))
     covered = facts["coverage"]
     rows.append(("coverage", "-" if covered is None else f"{covered:.2f} labels"))
     n_samples, n_labels = facts["n_samples"], facts["n_labels"]
@@ -111,6 +114,7 @@ def _measure(trained: "TrainedModel", dataset: "Dataset") -> dict[str, Any]:
         "multilabel_accuracy": metrics.multilabel_accuracy(truth, predicted),
         "microlabel_f1": metrics.microlabel_f1(*positive) if any(is_binary) else None,
         "n_labels_of_f1": sum(is_binary),
+        "tuned_for": _tuned_for(trained, truth, predicted, positive),
         **_ranking(trained, dataset, positive.truth if all(is_binary) else None),
         "labels": single,
     }
@@ -139,6 +143,25 @@ def _positives(trained: "TrainedModel", truth: Any, predicted: Any) -> "Positive
             columns.append((true, [value in on for value in predicted[:, j].tolist()]))
     both = np.array(columns, dtype=bool).reshape(-1, 2, len(truth))
     return Positives(both[:, 0].T, both[:, 1].T)
+
+
+def _tuned_for(
+    trained: "TrainedModel", truth: Any, predicted: Any, positive: "Positives"
+) -> dict[str, Any] | None:
+    """Return the measure that the model was tuned for, unless it is one of ours.
+
+    A scorer of scikit-learn sees 0 and 1 in place of labels with two values, as in
+    the search.
+    """
+    from spanforest.tuning._scoring import SCORINGS, Scorer, measure_of
+
+    scoring = None if trained.search is None else trained.search.scoring
+    if not isinstance(scoring, str) or scoring in SCORINGS:
+        return None
+    measure = measure_of(scoring)
+    if isinstance(measure, Scorer) and positive.truth.shape == truth.shape:
+        truth, predicted = positive.truth.astype(int), positive.predicted.astype(int)
+    return {"measure": scoring, "score": float(measure(truth, predicted))}
 
 
 def _ranking(

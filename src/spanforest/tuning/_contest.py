@@ -43,6 +43,7 @@ from spanforest.tuning._cross_validation import (
     ResultTable,
     Search,
 )
+from spanforest.tuning._fold_shares import FoldShares
 
 UNKNOWN = 1.5  # a kernel may take this many times as long as those before it
 MOST_AVERAGED = 3  # kernels, the best ones
@@ -395,8 +396,10 @@ class Contest:
             leader.held_out, leader.table, n_folds
         )
         for kind, probability in enumerate(search.grid.probabilities):
-            if isinstance(probability, ForestKernel):
-                shares = self._fold_shares(leader, n_folds, probability, final)
+            if isinstance(probability, ForestKernel) and search.shares is not None:
+                shares = self._fold_shares(
+                    *(search.shares, leader, n_folds, probability.n_estimators, final)
+                )
                 if not shares:
                     return "thresholds with a forest"
                 pairs = zip(folds, shares, strict=True)
@@ -405,22 +408,25 @@ class Contest:
         return ""
 
     def _fold_shares(
-        self, leader: Entrant, n_folds: int, forest: ForestKernel, final: float
+        self,
+        forest: FoldShares,
+        leader: Entrant,
+        n_folds: int,
+        n_trees: int,
+        final: float,
     ) -> list[NDArray[np.float64]]:
         """Return what a forest says in each fold; nothing if there is no time for it.
 
-        `final` is how long the final ensemble takes to train without its forest.
+        The final ensemble has a forest of `n_trees`, and takes `final` without it.
         """
         search, start = self.search, clock()
         shares = list[NDArray[np.float64]]()
-        if search.shares is None:
-            return shares
-        n_trees = search.shares.kernel.n_estimators
         growth = search.n_samples / len(search.folds[0][0])
-        for one in search.shares.of(leader.kernel_params, search.folds[:n_folds]):
+        growth *= n_trees / forest.kernel.n_estimators
+        for one in forest.of(leader.kernel_params, search.folds[:n_folds]):
             shares.append(one)
             per_fold = (clock() - start) / len(shares)
-            n_left = n_folds - len(shares) + growth * forest.n_estimators / n_trees
+            n_left = n_folds - len(shares) + growth
             if not self.deadline.allows(n_left * per_fold + final):
                 return []
         return shares

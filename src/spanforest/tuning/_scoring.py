@@ -84,7 +84,7 @@ class Judge(NamedTuple):
     def of(cls, scoring: Any, targets: WeightedLabels) -> Judge:
         """Check that the measure is defined for these labels."""
         coding = targets.coding
-        judge = cls(_measure_of(scoring), targets.Y, coding, targets.sample_weight)
+        judge = cls(measure_of(scoring), targets.Y, coding, targets.sample_weight)
         if callable(judge.scoring):
             judge._try(scoring)
         if (
@@ -225,14 +225,14 @@ class Judge(NamedTuple):
         return np.column_stack([is_on[column] for is_on, column in columns])
 
 
-def _measure_of(scoring: Any) -> Any:
+def measure_of(scoring: Any) -> Any:
     """Return the name of one of our measures, or a function of labels.
 
     Examples
     --------
-    >>> _measure_of("mean")
+    >>> measure_of("mean")
     'mean'
-    >>> round(_measure_of("f1_micro")([[1, 0]], [[1, 1]]), 2)
+    >>> round(measure_of("f1_micro")([[1, 0]], [[1, 1]]), 2)
     0.67
     """
     if isinstance(scoring, str) and scoring in SCORINGS:
