@@ -10,7 +10,6 @@ from scipy import sparse
 from searches import fold_by_fold
 from sklearn.base import clone
 from sklearn.metrics.pairwise import (
-    cosine_similarity,
     linear_kernel,
     polynomial_kernel,
     rbf_kernel,
@@ -63,6 +62,7 @@ def classifier(request):
 
 CODES = Y.astype(np.int32)
 EVEN, ODD = np.arange(0, 60, 2), np.arange(1, 60, 2)
+LINEAR = ("cosine", "linear")  # without a matrix
 GAMMA = {"gamma": 0.7}  # fixed: a fold would derive another from its own examples
 
 
@@ -84,9 +84,9 @@ def dense(rows):
 @pytest.mark.parametrize(
     ("kernel", "kind", "weights_name"),
     [
-        ("linear", LinearInput, "cell_coef_"),
+        *((name, LinearInput, "cell_coef_") for name in LINEAR),
         ("precomputed", PrecomputedInput, "dual_coef_"),
-        *((name, KernelInput, "dual_coef_") for name in KERNELS if name != "linear"),
+        *((name, KernelInput, "dual_coef_") for name in KERNELS if name not in LINEAR),
         (spherical, KernelInput, "dual_coef_"),
         (linear_kernel, KernelInput, "dual_coef_"),
     ],
@@ -100,10 +100,14 @@ def test_the_kernel_says_which_kind_of_input_it_is(kernel, kind, weights_name):
 
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_linear_input_is_the_features_scaled_to_unit_length_on_demand(form, normalized):
-    given, basis = fitted_input("linear", form(X), normalize=normalized)
+@pytest.mark.parametrize("kernel", LINEAR)
+def test_linear_input_is_the_features_scaled_to_unit_length_on_demand(
+    kernel, form, normalized
+):
+    given, basis = fitted_input(kernel, form(X), normalize=normalized)
+    has_unit_length = normalized or kernel == "cosine"
     expected, expected_new = (
-        (normalize(X), normalize(X_new)) if normalized else (X, X_new)
+        (normalize(X), normalize(X_new)) if has_unit_length else (X, X_new)
     )
     assert_allclose(dense(basis.X), expected)
     assert_allclose(dense(given.rows(form(X_new))), expected_new)
@@ -112,7 +116,7 @@ def test_linear_input_is_the_features_scaled_to_unit_length_on_demand(form, norm
 
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "cosine", "tanimoto", spherical])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "tanimoto", spherical])
 def test_kernel_input_is_the_kernel_between_all_pairs(kernel, form, normalized):
     given, basis = fitted_input(kernel, form(X), normalize=normalized)
     spec = KernelSpec(kernel, **GAMMA)
@@ -346,7 +350,6 @@ def median_rbf(X, Z):
             {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 3},
             lambda X, Z: polynomial_kernel(X, Z, gamma=0.5, degree=2, coef0=3),
         ),
-        ({"kernel": "cosine"}, cosine_similarity),
         ({"kernel": "tanimoto"}, tanimoto_kernel),
         ({"kernel": rbf_kernel}, rbf_kernel),
         (
@@ -354,7 +357,7 @@ def median_rbf(X, Z):
             lambda X, Z: scaled_rbf(X, Z, 3.0),
         ),
     ],
-    ids=["rbf", "rbf gamma", "poly", "cosine", "tanimoto", "callable", "kernel_params"],
+    ids=["rbf", "rbf gamma", "poly", "tanimoto", "callable", "kernel_params"],
 )
 @pytest.mark.parametrize("normalized", [False, True])
 def test_a_kernel_equals_its_precomputed_matrix(
@@ -408,12 +411,15 @@ def test_only_kernels_that_use_gamma_get_one(classifier, params, expected):
 
 @pytest.mark.needs_compiled
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_linear_form_equals_the_kernel_form(classifier, fit_intercept):
+@pytest.mark.parametrize("name", LINEAR)
+def test_the_linear_form_equals_the_kernel_form(classifier, name, fit_intercept):
     classifier.set_params(fit_intercept=fit_intercept, tol=1e-3)
-    linear = clone(classifier).fit(X, Y)
-    kernel = classifier.set_params(kernel="precomputed").fit(linear_kernel(X), Y)
+    linear = clone(classifier).set_params(kernel=name).fit(X, Y)
+    features = normalize(X) if name == "cosine" else X
+    kernel = classifier.set_params(kernel="precomputed")
+    kernel.fit(features @ features.T, Y)
     assert_same_problem(linear, kernel)
-    distance = np.linalg.norm(linear.cell_coef_ - X.T @ kernel.dual_coef_)
+    distance = np.linalg.norm(linear.cell_coef_ - features.T @ kernel.dual_coef_)
     assert distance <= largest_distance(linear, kernel)
     distance = np.linalg.norm(linear.cell_intercept_ - kernel.cell_intercept_)
     assert distance <= largest_distance(linear, kernel)
@@ -438,9 +444,10 @@ def test_sparse_examples_equal_dense_ones(classifier, kernel, form):
     )
 
 
-def test_normalizing_the_linear_kernel_is_normalizing_rows(classifier):
+@pytest.mark.parametrize("params", [{"normalize_kernel": True}, {"kernel": "cosine"}])
+def test_normalizing_the_linear_kernel_is_normalizing_rows(classifier, params):
     rows = clone(classifier).fit(normalize(X), Y)
-    fitted = classifier.set_params(normalize_kernel=True).fit(X, Y)
+    fitted = classifier.set_params(**params).fit(X, Y)
     assert_same_model(fitted, rows)
     assert_array_equal(fitted.predict(X_new), rows.predict(normalize(X_new)))
 

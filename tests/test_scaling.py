@@ -105,6 +105,21 @@ def test_neither_unit_nor_origin_of_a_feature_matters(kernel, normalize):
 
 
 @pytest.mark.needs_compiled
+@pytest.mark.parametrize("scaling", ["auto", "max_abs"])
+@pytest.mark.parametrize("kernel", ["linear", "cosine", "rbf"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_word_that_no_training_text_has_changes_no_score(form, kernel, scaling):
+    words = np.random.default_rng(0).poisson(0.3, size=(60, 20)).astype(float)
+    words[:, 7] = 0
+    new = words.copy()
+    new[:, 7] = 9
+    clf = TREE.__class__(kernel=kernel, scaling=scaling, random_state=0)
+    clf.fit(form(words), Y)
+    expected = clf.decision_function(form(words))
+    assert_allclose(clf.decision_function(form(new)), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.needs_compiled
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_constant_columns_outliers_and_single_precision_give_finite_scores(

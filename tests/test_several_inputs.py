@@ -438,7 +438,7 @@ def test_kernels_and_gammas_are_lists_and_weights_stand_on_the_members(three):
 
 
 def test_the_examples_are_kept_once():
-    fitted = ensemble(["rbf", "cosine", SumKernel(["rbf", "linear"])]).fit(
+    fitted = ensemble(["rbf", "poly", SumKernel(["rbf", "linear"])]).fit(
         NUMBERS, LABELS
     )
     kept = {id(given.X_fit) for given in fitted._input.singles}

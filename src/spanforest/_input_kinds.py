@@ -44,12 +44,24 @@ def kind_of_input(kernel: Any) -> type[Input]:
         return ForestInput
     if isinstance(kernel, str):
         kinds = {
+            "cosine": LinearInput,
             "forest": ForestInput,
             "linear": LinearInput,
             "precomputed": PrecomputedInput,
         }
         return kinds.get(kernel, KernelInput)
     return KernelInput
+
+
+def is_linear(kernel: Any) -> bool:
+    """Return whether a kernel is trained on features, at a cost linear in examples.
+
+    Examples
+    --------
+    >>> is_linear("cosine"), is_linear("rbf"), is_linear(SumKernel(["linear"]))
+    (True, False, False)
+    """
+    return kind_of_input(kernel) is LinearInput
 
 
 def input_for(

@@ -334,19 +334,24 @@ class _ScaledInput(Input):
 
 
 class LinearInput(_ScaledInput):
-    """Features of the linear kernel, for which no kernel matrix is made.
+    """Features of the linear or the cosine kernel, for which no matrix is made.
 
     Weights belong to the features as users have them, so that new examples need no
     scaling. Unit length is no such change of weights: with it, weights belong to rows
-    that are scaled first.
+    that are scaled first. The cosine kernel is the linear one of rows of unit length.
     """
 
     weights_name = "cell_coef_"
 
+    @property
+    def has_unit_length(self) -> bool:
+        """Whether rows are scaled to unit length."""
+        return self.normalize or self.spec.name == "cosine"
+
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
         """Check the features and scale them, to unit length if that is asked for."""
         self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
-        if self.normalize:
+        if self.has_unit_length:
             # folds keep this scaling: it cannot be learned from rows of unit length
             return Features(self.rows(X))
         return Features(self.scaled(X), self.rule)
@@ -356,7 +361,7 @@ class LinearInput(_ScaledInput):
 
     def rows(self, X: Any) -> Any:
         """Return the features, scaled to unit length if that is asked for."""
-        if self.normalize:
+        if self.has_unit_length:
             return unit_rows(self.scaled(X))
         check_size(X)
         return X
@@ -365,7 +370,7 @@ class LinearInput(_ScaledInput):
         self, weights: NDArray[np.float64], intercept: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Turn weights of scaled features into weights of features."""
-        if self.normalize or self.scaling is None:
+        if self.has_unit_length or self.scaling is None:
             return weights, intercept
         return self.scaling.unscaled(weights, intercept)
 
@@ -375,7 +380,7 @@ class LinearInput(_ScaledInput):
         """Return what features contribute: nothing where they have their centre."""
         row = self.rows(X)
         row = row.toarray()[0] if sparse.issparse(row) else row[0]
-        if self.scaling is None or self.normalize:
+        if self.scaling is None or self.has_unit_length:
             return linear_contributions(row, 0.0, weights)
         return linear_contributions(row, self.scaling.centre, weights)
 

@@ -86,7 +86,11 @@ class Rule(NamedTuple):
     unit_length: bool  # then one more factor: the mean squared length becomes 1
 
     def learn(self, X: Any, sample_weight: Any = None) -> Scaling:
-        """Learn centres and factors; a feature that does not vary keeps its size.
+        """Learn centres and factors.
+
+        A feature that does not vary keeps its size. One that is divided by its largest
+        value, and is zero in all examples, gets the factor 0: a word that no example
+        has says nothing of new examples that have it, and must not add to their length.
 
         Parameters
         ----------
@@ -108,9 +112,10 @@ class Rule(NamedTuple):
         standard = StandardScaler(with_mean=not sparse.issparse(X))
         standard.fit(X, sample_weight=sample_weight)
         largest = MaxAbsScaler().fit(X).max_abs_
-        largest[largest < np.finfo(np.float64).tiny] = 1.0
+        occurs = largest >= np.finfo(np.float64).tiny
+        inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=occurs)
         centre = np.where(self.centred, standard.mean_, 0.0)
-        factor = 1.0 / np.where(self.by_deviation, standard.scale_, largest)
+        factor = np.where(self.by_deviation, 1.0 / standard.scale_, inverse)
         if self.unit_length:
             # E (x - centre)² = variance + (mean - centre)²
             squares = standard.var_ + np.square(standard.mean_ - centre)

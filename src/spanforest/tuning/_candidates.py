@@ -62,7 +62,8 @@ def kernels_for(X: Any) -> Menu:
     has_gaps = bool(np.isnan(values).any())
     is_mostly_zero = 2 * np.count_nonzero(values) < np.prod(X.shape)
     if is_mostly_zero and not has_gaps and X.shape[1] > MOST_COLUMNS:  # words, bits
-        return Menu(["linear", *_forests((5, 1), ["sqrt"])])
+        # longer texts are no more certain of their labels, so that length is no clue
+        return Menu(["cosine", *_forests((5, 1), ["sqrt"])])
     many = _many_of(X.shape[1])
     forests = _forests((5, 2, 1), ["sqrt", many])
     if X.shape[0] <= MOST_IN_TABLE:

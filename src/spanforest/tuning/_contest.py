@@ -25,6 +25,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from spanforest._compilation import clock
+from spanforest._input_kinds import is_linear
 from spanforest._training import TrainingSet
 from spanforest._wording import count
 from spanforest.ensemble import RandomGraphEnsembleClassifier
@@ -487,7 +488,7 @@ class Contest:
         growth = search.n_samples / len(search.folds[0][0])
         seconds = of_search * one.members.growth * growth / n_jobs
         seconds *= CALIBRATED if search.calibrates else 1.0
-        if one.kernels == ["linear"]:
+        if all(map(is_linear, one.kernels)):
             return seconds
         has_forest = any(
             kernel == "forest" or isinstance(kernel, ForestKernel)

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from spanforest._input_kinds import is_linear
 from spanforest._parameters import seed_sequence
 from spanforest._weights import read_targets
 from spanforest.ensemble import RandomGraphEnsembleClassifier
@@ -87,8 +88,7 @@ def search_rows(
     >>> len(search_rows(np.zeros((9000, 2)), ["linear", "forest"], 0))
     3000
     """
-    only_linear = all(isinstance(one, str) and one == "linear" for one in kernels)
-    most = MOST_LINEAR if only_linear else MOST_COMPARED
+    most = MOST_LINEAR if all(map(is_linear, kernels)) else MOST_COMPARED
     if len(Y) <= most:
         return None
     root = seed_sequence(random_state)
