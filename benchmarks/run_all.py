@@ -63,6 +63,8 @@ results:
 | `offsets.py` | [the measure](../docs/guide/measures.rst) |
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `several_kernels.py` | [kernels](../docs/studies/kernels.rst) |
+| `words.py` | [text](../docs/guide/text.rst) |
+| `larger_tables.py` | [what it tries](../docs/guide/what_it_tries.rst) |
 | `forest_kernel.py` | [the forest kernel](../docs/which_kernel.rst) |
 | `how_long.py` | [how long it takes](../docs/guide/how_long.rst) |
 | `defaults.py`, `trees_and_gaps.py` | [the defaults](../docs/studies/defaults.rst) |

@@ -53,7 +53,7 @@ def test_forests_of_a_table_differ_in_the_features_of_a_split(n_features):
 
 
 def test_no_matrix_of_many_examples_is_made(monkeypatch):
-    monkeypatch.setattr(_candidates, "MOST_IN_TABLE", 29)
+    monkeypatch.setattr(_candidates, "MOST_IN_MATRIX", 29)
     menu = kernels_for(TABLE)
     assert menu.kernels == ["linear", *OF_TABLE]
     assert "no Gaussian kernel and no boosted forest" in menu.note

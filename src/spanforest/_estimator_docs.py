@@ -42,7 +42,8 @@ kernel : str, ForestKernel, SumKernel or callable
     `spanforest.kernels.ForestKernel`), ``"precomputed"``, a function of two feature
     matrices, or a sum of kernels (`spanforest.kernels.SumKernel`). ``"auto"`` is "rbf"
     for tables, that is, if at most half of the entries of `X` are zero and there are at
-    most 5,000 examples; otherwise it is "linear", which needs no matrix.
+    most 5,000 examples; otherwise it is "linear", which needs no matrix. "cosine", the
+    linear one of examples of unit length, needs none either and suits texts.
 gamma : float or "scale"
     Scale of "rbf" and "poly", for features after `scaling`. By default, for "rbf",
     one over the median of the squared distances between training examples

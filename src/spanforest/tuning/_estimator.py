@@ -93,11 +93,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     are those of that ensemble, `best_estimator_`.
 
     By default it looks at the examples to decide which kernels to try. After the first
-    fold the best kernel of each kind goes on: linear, Gaussian, forest, boosted trees.
-    In the end it also tries averages of two or three of these, ensembles whose members
-    take the kernels in turn. Kernels that are named are tried on all folds, and not
-    averaged. With more than 3,000 examples (20,000 if all kernels are linear) the
-    search sees a random subset of this size.
+    fold the best kernel of each kind goes on: linear or cosine, Gaussian, forest,
+    boosted trees. In the end it also tries averages of two or three of these, ensembles
+    whose members take the kernels in turn. Kernels that are named are tried on all
+    folds, and not averaged. With more than 3,000 examples (20,000 if all kernels are
+    linear or cosine) the search sees a random subset of this size.
 
     Parameters
     ----------
@@ -122,10 +122,11 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         two feature matrices, a `spanforest.kernels.SumKernel`; or ``"precomputed"``,
         which can only stand alone. A list inside the sequence is one choice, whose
         members take its kernels in turn. ``"auto"``: forests, and unless X has NaN
-        "linear" and "rbf". With more than 5,000 examples, and if most entries of X are
-        zero and it has more than 100 features, there are no "rbf" and no boosted trees.
-        Other forests differ in their smallest leaves (5, 2 and 1 examples) and in how
-        many features a split chooses from; with so many zeros, only in leaves (5, 1).
+        "linear" and "rbf". If most entries of X are zero and it has more than 100
+        features, "cosine" takes the place of these two. Then, and with more than 10,000
+        examples, there are no "rbf" and no boosted trees. Other forests differ in their
+        smallest leaves (5, 2 and 1 examples) and in how many features a split chooses
+        from; with so many zeros, only in leaves (5, 1).
     gammas : sequence of float
         Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
         derived from the data: with 1, the median of the squared distances between
