@@ -35,6 +35,8 @@ pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
+QUICK = {"kernels": "linear", "Cs": 1, "losses": "edge", "n_estimators_search": 1}
+
 
 def test_evaluate_gives_the_measures_of_the_library(ok, songs):
     Path("songs.csv").rename("test_songs.csv")  # where every label is predicted
@@ -67,8 +69,7 @@ def test_a_model_is_measured_by_what_it_was_tuned_for(ok, folder, words):
     X, Y = make_songs(40, 0)
     frame = frame_of(X, np.array(words, dtype=object)[Y]).infer_objects()
     frame.to_csv("songs.csv", index=False)
-    params = {"kernels": "linear", "Cs": 1, "losses": "edge", "n_estimators_search": 1}
-    search = RandomGraphEnsembleClassifierCV(2, **params, random_state=0)
+    search = RandomGraphEnsembleClassifierCV(2, **QUICK, random_state=0)
     search.set_params(scoring="f1_macro").fit(frame[FEATURES], frame[LABELS])
     save(search, "m")
     facts = json.loads(ok("evaluate", "m", "songs.csv", "--json"))
@@ -78,6 +79,29 @@ def test_a_model_is_measured_by_what_it_was_tuned_for(ok, folder, words):
     assert re.search(rf"f1_macro \(tuned for\) +{100 * expected:.2f} %", shown)
     save(search.set_params(scoring="microlabel_f1"), "m")  # shown in any case
     assert json.loads(ok("evaluate", "m", "songs.csv", "--json"))["tuned_for"] is None
+
+
+@pytest.mark.needs_compiled
+def test_a_single_label_is_measured_as_the_search_saw_it(ok, folder):
+    frame = frame_of(*make_songs(40, 0))[[*FEATURES, LABELS[0]]]
+    frame[LABELS[0]] += 1  # for scikit-learn 1 is positive, and so the lower one
+    frame.to_csv("songs.csv", index=False)
+    X, y = frame[FEATURES], frame[LABELS[0]]
+    search = RandomGraphEnsembleClassifierCV(1, **QUICK, scoring="f1", random_state=0)
+    save(search.fit(X, y), "m")
+    facts = json.loads(ok("evaluate", "m", "songs.csv", "--json"))
+    assert facts["tuned_for"]["score"] == f1_score(y, search.predict(X))
+
+
+@pytest.mark.needs_compiled
+def test_a_loss_that_a_model_was_tuned_for_is_no_percentage(ok, folder):
+    frame = frame_of(*make_songs(40, 0))
+    frame.to_csv("songs.csv", index=False)
+    search = RandomGraphEnsembleClassifierCV(2, **QUICK, random_state=0)
+    search.set_params(scoring="neg_hamming_loss").fit(frame[FEATURES], frame[LABELS])
+    save(search, "m")
+    shown = ok("evaluate", "m", "songs.csv")
+    assert re.search(r"neg_hamming_loss \(tuned for\) +-0\.\d{4}", shown)
 
 
 def test_a_label_that_never_occurs_has_no_recall(ok, folder):

@@ -179,9 +179,18 @@ def test_parquet_columns_of_the_same_name_are_refused(tmp_path):
         load_parquet(tmp_path / "twice.parquet", "y")
 
 
+def test_fields_inside_parquet_columns_may_have_the_name_of_another_one(tmp_path):
+    inside = pyarrow.array([{"a": 1.0}, {"a": 2.0}])
+    table = pyarrow.table([[1.0, 2.0], inside, [0, 1]], names=["a", "b", "y"])
+    parquet.write_table(table, tmp_path / "inside.parquet")
+    loaded = load_parquet(tmp_path / "inside.parquet", "y", features=["a"])
+    assert loaded.feature_names == ("a",)
+
+
 def test_a_first_column_without_a_name_is_left_out(tmp_path, recwarn):
     path = tmp_path / "rows.csv"
-    for first in (range(2, 8, 2), "abc"):  # a part of the rows; names of R
+    # a part of the rows; names of R; nothing
+    for first in (range(2, 8, 2), "abc", ["", "", ""]):
         rows = [f"{name},{i + 0.5},{i % 2}\n" for i, name in enumerate(first)]
         path.write_text(",tempo,y\n" + "".join(rows))
         assert load_csv(path, "y").feature_names == ("tempo",)

@@ -175,6 +175,7 @@ FEATURES = {
     "linear": {},
     "linear, not scaled": {"scaling": None},
     "linear, unit length": {"normalize_kernel": True},
+    "cosine": {"kernel": "cosine"},
     "forest": {"kernel": ForestKernel(5)},
 }
 

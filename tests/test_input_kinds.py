@@ -8,7 +8,12 @@ from spanforest._inputs import KernelInput, LinearInput, PrecomputedInput
 from spanforest._several_inputs import SumInput
 from spanforest.kernels import KERNELS, ForestKernel, KernelSpec, SumKernel
 
-OTHERS = {"linear": LinearInput, "precomputed": PrecomputedInput, "forest": ForestInput}
+OTHERS = {
+    "cosine": LinearInput,
+    "forest": ForestInput,
+    "linear": LinearInput,
+    "precomputed": PrecomputedInput,
+}
 
 
 @pytest.mark.parametrize("name", sorted({*KERNELS, *OTHERS}))
@@ -30,7 +35,11 @@ def test_lists_and_sums_have_the_kinds_of_their_kernels():
         *(KernelInput, ForestInput),
         LinearInput,
     ]
-    given = input_for(KernelSpec(SumKernel(["linear", "forest"])), normalize=False)
+    kernel = SumKernel(["linear", "cosine", "forest"])
+    given = input_for(KernelSpec(kernel), normalize=False)
     assert type(given) is SumInput
-    # the linear kernel of a sum makes a matrix
-    assert [type(one) for one in given.singles] == [KernelInput, ForestInput]
+    # linear kernels of a sum make a matrix
+    assert [type(one) for one in given.singles] == [
+        *(KernelInput, KernelInput),
+        ForestInput,
+    ]

@@ -14,7 +14,7 @@ from small_data import X, X_bits, X_new, Y
 from spanforest import MMCRFClassifier, RandomGraphEnsembleClassifier
 from spanforest._inputs import Features, KernelInput, LinearInput
 from spanforest._scaling import MOST_IN_TABLE, Rule, kernel_for, rule_for
-from spanforest.kernels import KernelSpec, median_gamma
+from spanforest.kernels import KernelSpec, median_gamma, unit_rows
 from spanforest.tuning import RandomGraphEnsembleClassifierCV
 
 rng = np.random.default_rng(0)
@@ -105,7 +105,7 @@ def test_neither_unit_nor_origin_of_a_feature_matters(kernel, normalize):
 
 
 @pytest.mark.needs_compiled
-@pytest.mark.parametrize("scaling", ["auto", "max_abs"])
+@pytest.mark.parametrize("scaling", ["auto", "max_abs", "standard"])
 @pytest.mark.parametrize("kernel", ["linear", "cosine", "rbf"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_a_word_that_no_training_text_has_changes_no_score(form, kernel, scaling):
@@ -171,16 +171,20 @@ def test_features_whose_squares_overflow_are_refused_before_they_are_scaled(kern
         MMCRFClassifier(kernel=kernel).fit(X * 1e200, Y)
 
 
-def test_folds_of_features_learn_their_scaling_from_their_training_rows():
-    given = LinearInput(KernelSpec("linear"), normalize=False)
-    given.learn_scaling("auto", MIXED)
+@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+def test_folds_of_features_learn_their_scaling_from_their_training_rows(kernel):
+    examples = MIXED.copy()
+    examples[:40, -1] = 0  # only test examples have this word
+    given = LinearInput(KernelSpec(kernel), normalize=False)
+    given.learn_scaling("auto", examples)
     train, test = np.arange(40), np.arange(40, 60)
-    basis, rows = given.fit(MIXED, Y).fold(train, test)
-    alone = given.rule.learn(MIXED[train])
-    assert_allclose(basis.X, alone.apply(MIXED[train]), atol=1e-7)
-    varies = np.ptp(MIXED[train], axis=0) > 0  # the others have weights of zero
-    expected = alone.apply(MIXED[test])
-    assert_allclose(rows[:, varies], expected[:, varies], atol=1e-7)
+    basis, rows = given.fit(examples, Y).fold(train, test)
+    alone = given.rule.learn(examples[train])
+    own, others = alone.apply(examples[train]), alone.apply(examples[test])
+    if kernel == "cosine":
+        own, others = unit_rows(own), unit_rows(others)
+    assert_allclose(basis.rows, own, atol=1e-7)
+    assert_allclose(rows, others, atol=1e-7)
     assert isinstance(basis, Features)
     assert basis.rule is None  # nothing is left to learn
 
@@ -224,9 +228,12 @@ def test_a_scaling_of_new_examples_far_outside_is_refused():
         given.scaled(np.full((1, 4), 1e149))
 
 
-def test_a_rule_of_no_examples_that_count_leaves_features_alone():
+@pytest.mark.parametrize("by_deviation", [False, True])
+@pytest.mark.parametrize("size", [0.0, 1e-310])  # the inverse of the second overflows
+def test_features_that_are_zero_in_all_examples_count_for_nothing(size, by_deviation):
     everywhere = np.ones(4, dtype=bool)
-    assert_array_equal(Rule(everywhere, everywhere, True).learn(0 * X).factor, 1.0)
+    rule = Rule(everywhere, everywhere & by_deviation, unit_length=True)
+    assert_array_equal(rule.learn(size * (X > 0)).factor, 0.0)
 
 
 def test_tiny_features_are_scaled_for_the_linear_kernel_like_any_others():

@@ -509,19 +509,20 @@ def test_margins_are_divided_among_features_where_every_kernel_can(kernel):
 
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_features_contribute_to_a_sum_with_the_linear_kernel(form, normalize):
+@pytest.mark.parametrize("name", ["linear", "cosine"])
+def test_features_contribute_to_a_sum_with_a_linear_kernel(name, form, normalize):
     """As to the linear kernel alone, and to forests what they change of the mean."""
-    kernel = SumKernel(["linear", TREES], weights=[3, 1])
+    kernel = SumKernel([name, TREES], weights=[3, 1])
     given = input_for(KernelSpec(kernel), normalize, Resources(0))
     examples, new = form(NUMBERS), form(X_new[:1])
     given.learn_scaling("auto", examples)
     given.fit(examples, LABELS)
     weights = np.random.default_rng(0).normal(size=(len(NUMBERS), 2))
     total = given.feature_contributions(new, weights)
-    alone = LinearInput(KernelSpec("linear"), normalize)
+    alone = LinearInput(KernelSpec(name), normalize)
     alone.learn_scaling("auto", examples)
-    own = alone.fit(examples, LABELS).X.T @ weights
-    if not normalize:
+    own = alone.fit(examples, LABELS).rows.T @ weights
+    if not alone.has_unit_length:
         own, _ = alone.weights_of_rows(own, np.zeros(2))
     expected = given.factors[0] * alone.feature_contributions(new, own)
     expected += given.factors[1] * given.inputs[1].feature_contributions(new, weights)

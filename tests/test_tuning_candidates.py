@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from spanforest.kernels import ForestKernel
-from spanforest.tuning import _candidates
 from spanforest.tuning._candidates import (
     kernels_for,
     read_offsets,
@@ -52,10 +51,11 @@ def test_forests_of_a_table_differ_in_the_features_of_a_split(n_features):
     assert max(many) <= n_features
 
 
-def test_no_matrix_of_many_examples_is_made(monkeypatch):
-    monkeypatch.setattr(_candidates, "MOST_IN_MATRIX", 29)
-    menu = kernels_for(TABLE)
-    assert menu.kernels == ["linear", *OF_TABLE]
+def test_no_matrix_of_many_examples_is_made():
+    assert "rbf" in kernels_for(np.ones((10_000, 3))).kernels
+    menu = kernels_for(np.ones((10_001, 3)))
+    assert menu.kernels[0] == "linear"
+    assert {one.kind for one in menu.kernels[1:]} == {"extra"}
     assert "no Gaussian kernel and no boosted forest" in menu.note
 
 

@@ -121,24 +121,24 @@ offset_ : ndarray
 kernel_ : str, ForestKernel, SumKernel or callable
     The kernel; what ``"auto"`` chose.
 cell_coef_ : ndarray of shape (n_features, n_cells)
-    Weights of all cells of all factors, with a linear kernel. They belong to features
-    that are not scaled: the scores of examples are
-    ``X @ cell_coef_ + cell_intercept_``. If `normalize_kernel` is set, they belong to
-    scaled rows of unit length.
+    Weights of all cells of all factors, with a linear or cosine kernel. They belong to
+    features that are not scaled: the scores of examples are
+    ``X @ cell_coef_ + cell_intercept_``. With the cosine kernel, or if
+    `normalize_kernel` is set, they belong to scaled rows of unit length.
 dual_coef_ : ndarray of shape (n_samples, n_cells)
     Dual variables A, with any other kernel.
 cell_intercept_ : ndarray of shape (n_cells,)
     Scores of the constant feature, and the offset.
 coef_ : ndarray of shape (n_labels, n_features)
-    Weights of the features for each label, with a linear kernel and labels of two
-    values. ``X @ coef_.T + intercept_`` is the mean score of all label sets with the
-    label on minus that of all label sets with the label off. 1-D `y`: shape
+    Weights of the features for each label, if there is `cell_coef_`, and labels have
+    two values. ``X @ coef_.T + intercept_`` is the mean score of all label sets with
+    the label on minus that of all label sets with the label off. 1-D `y`: shape
     (1, n_features) for two classes, else (n_classes, n_features).
 intercept_ : ndarray of shape (n_labels,)
     The constants that belong to `coef_`.
 X_fit_ : ndarray or sparse matrix
-    The training examples, not scaled, with a kernel that is neither linear nor
-    precomputed nor a forest.
+    The training examples, not scaled, with a kernel that is neither linear nor cosine
+    nor precomputed nor a forest.
 gamma_ : float or None
     The scale that the kernel has; None if it has none. For a sum, a list with an entry
     per kernel.

@@ -49,8 +49,8 @@ OF_FUNCTION = (
     "of which large matrices are not kept, or learn from fewer examples."
 )
 OF_NAME = (
-    'Learn from fewer examples, or choose kernel="linear" or "forest", which need no '
-    "matrix."
+    'Learn from fewer examples, or choose kernel="linear", "cosine" or "forest", which '
+    "need no matrix."
 )
 
 
@@ -79,14 +79,24 @@ class Basis(Protocol):
 
 
 class Features(NamedTuple):
-    """Features of a linear kernel, dense or CSR; weights have a row per feature."""
+    """Features of a linear or cosine kernel, dense or CSR; weights have a row for each.
+
+    Scaling can be learned again from features that are scaled, but not from rows of
+    unit length. So these are made at last.
+    """
 
     X: Any
     rule: Rule | None = None  # of the scaling that X has; folds learn it again
+    has_unit_length: bool = False  # whether rows are then scaled to unit length
+
+    @property
+    def rows(self) -> Any:
+        """The features that weights belong to."""
+        return unit_rows(self.X) if self.has_unit_length else self.X
 
     def form(self, coordinates: Coordinates, fit_intercept: bool) -> Form:
         """Return the solver's form of these examples."""
-        return linear_form(self.X, coordinates, fit_intercept)
+        return linear_form(self.rows, coordinates, fit_intercept)
 
     def fold(
         self, train: Indices, test: Indices, sample_weight: Any = None
@@ -96,10 +106,13 @@ class Features(NamedTuple):
         Their scaling is learned from the rows `train` alone. It is the same whether it
         is learned from the features or, as here, from features scaled before.
         """
-        if self.rule is None:
-            return Features(self.X[train]), self.X[test]
-        scaling = self.rule.learn(self.X[train], sample_weight)
-        return Features(scaling.apply(self.X[train])), scaling.apply(self.X[test])
+        inside, outside = self.X[train], self.X[test]
+        if self.rule is not None:
+            scaling = self.rule.learn(inside, sample_weight)
+            inside, outside = scaling.apply(inside), scaling.apply(outside)
+        has_unit_length = self.has_unit_length
+        others = Features(outside, has_unit_length=has_unit_length)
+        return Features(inside, has_unit_length=has_unit_length), others.rows
 
     def in_single_precision(self) -> Features:
         """Return the features as they are."""
@@ -349,12 +362,9 @@ class LinearInput(_ScaledInput):
         return self.normalize or self.spec.name == "cosine"
 
     def fit(self, X: Any, Y: NDArray[np.int32], sample_weight: Any = None) -> Features:
-        """Check the features and scale them, to unit length if that is asked for."""
+        """Check the features and scale them."""
         self.spec = self.spec.with_gamma(X)  # None: this kernel has no gamma
-        if self.has_unit_length:
-            # folds keep this scaling: it cannot be learned from rows of unit length
-            return Features(self.rows(X))
-        return Features(self.scaled(X), self.rule)
+        return Features(self.scaled(X), self.rule, self.has_unit_length)
 
     def tell_apart(self, copies: Copies) -> None:
         """Do nothing: weights belong to features."""
@@ -440,15 +450,15 @@ class KernelInput(_ScaledInput):
     def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return what features contribute, with the linear kernel in a sum; else None.
+        """Return what features contribute to a sum with linear or cosine; else None.
 
         Its values times weights of examples are the features times weights of features.
         Features contribute nothing where they have their centre.
         """
-        if self.spec.name != "linear":
+        if self.spec.name not in ("linear", "cosine"):
             return None
         row, examples = self.scaled(X), self.scaled(self.X_fit)
-        if self.normalize:
+        if self.normalize or self.spec.name == "cosine":
             row, examples = unit_rows(row), unit_rows(examples)
         row = row.toarray()[0] if sparse.issparse(row) else row[0]
         return linear_contributions(row, 0.0, examples.T @ weights)

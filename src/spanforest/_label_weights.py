@@ -19,7 +19,7 @@ __all__ = ["LabelWeightsMixin", "label_contrasts"]
 
 
 class LabelWeightsMixin:
-    """The attributes `coef_` and `intercept_` of models with a linear kernel."""
+    """The attributes `coef_` and `intercept_`, with a linear or cosine kernel."""
 
     _coding: LabelCoding
     _factors: FactorGraph
@@ -31,7 +31,8 @@ class LabelWeightsMixin:
 
         ``X @ coef_.T + intercept_`` is the mean score of all label sets with the label
         on minus the mean score of all label sets with the label off. Without edges it
-        is the `decision_function`.
+        is the `decision_function`. With rows of unit length, such as those of the
+        cosine kernel, X stands for these.
         """
         contrasts = self._contrasts("coef_")
         return contrasts.T @ vars(self)["cell_coef_"].T

@@ -88,9 +88,9 @@ class Rule(NamedTuple):
     def learn(self, X: Any, sample_weight: Any = None) -> Scaling:
         """Learn centres and factors.
 
-        A feature that does not vary keeps its size. One that is divided by its largest
-        value, and is zero in all examples, gets the factor 0: a word that no example
-        has says nothing of new examples that have it, and must not add to their length.
+        A feature that is zero in all examples gets the factor 0: the model knows
+        nothing about a word that no training text has. Such words must not add to the
+        length of new texts. Other features that do not vary keep their size.
 
         Parameters
         ----------
@@ -113,9 +113,9 @@ class Rule(NamedTuple):
         standard.fit(X, sample_weight=sample_weight)
         largest = MaxAbsScaler().fit(X).max_abs_
         occurs = largest >= np.finfo(np.float64).tiny
-        inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=occurs)
+        size = np.where(self.by_deviation, standard.scale_, largest)
         centre = np.where(self.centred, standard.mean_, 0.0)
-        factor = np.where(self.by_deviation, 1.0 / standard.scale_, inverse)
+        factor = np.divide(1.0, size, out=np.zeros_like(size), where=occurs)
         if self.unit_length:
             # E (x - centre)² = variance + (mean - centre)²
             squares = standard.var_ + np.square(standard.mean_ - centre)

@@ -50,7 +50,7 @@ def search_facts(search: "RandomGraphEnsembleClassifierCV") -> dict[str, Any]:
 
 
 def _forest_in_words(params: dict[str, Any]) -> str | None:
-    """Return the forest whose shares a threshold is on the mean with, if there is one.
+    """Return the forest whose probabilities a threshold takes too, or None.
 
     Examples
     --------

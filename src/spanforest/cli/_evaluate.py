@@ -73,7 +73,11 @@ def evaluate(
         titles["microlabel_f1"] += f" ({some} with two values)"
     rows = [(title, percent(facts[name])) for name, title in titles.items()]
     if tuned := facts["tuned_for"]:
-        rows.insert(3, (f"{tuned['measure']} (tuned for)", percent(tuned["score"])))
+        score = tuned["score"]
+        shown = (
+            percent(score) if 0 <= score <= 1 else f"{score:.4f}"
+        )  # neg_hamming_loss
+        rows.insert(3, (f"{tuned['measure']} (tuned for)", shown))
     covered = facts["coverage"]
     rows.append(("coverage", "-" if covered is None else f"{covered:.2f} labels"))
     n_samples, n_labels = facts["n_samples"], facts["n_labels"]
@@ -150,18 +154,26 @@ def _tuned_for(
 ) -> dict[str, Any] | None:
     """Return the measure that the model was tuned for, unless it is one of ours.
 
-    A scorer of scikit-learn sees 0 and 1 in place of labels with two values, as in
-    the search.
+    As in the search, a scorer of scikit-learn sees 0 and 1 in place of labels with two
+    values, but a single label as it is, and labels without positives are no news.
     """
+    import warnings
+
+    from sklearn.exceptions import UndefinedMetricWarning
+
     from spanforest.tuning._scoring import SCORINGS, Scorer, measure_of
 
     scoring = None if trained.search is None else trained.search.scoring
     if not isinstance(scoring, str) or scoring in SCORINGS:
         return None
     measure = measure_of(scoring)
-    if isinstance(measure, Scorer) and positive.truth.shape == truth.shape:
+    if trained.classifier._coding.is_vector:
+        truth, predicted = truth[:, 0], predicted[:, 0]
+    elif isinstance(measure, Scorer) and positive.truth.shape == truth.shape:
         truth, predicted = positive.truth.astype(int), positive.predicted.astype(int)
-    return {"measure": scoring, "score": float(measure(truth, predicted))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return {"measure": scoring, "score": float(measure(truth, predicted))}
 
 
 def _ranking(

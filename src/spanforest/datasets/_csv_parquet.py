@@ -157,10 +157,10 @@ def _parse(source: CsvText, path: str) -> Any:
 
 
 def _without_row_names(frame: Any, path: str) -> Any:
-    """Leave out a first column without a name, with a warning if it tells no rows."""
+    """Leave out a first column without a name; warn if its values repeat."""
     if frame.columns[0] != "Unnamed: 0":  # pandas' word for an empty name
         return frame
-    if not frame.iloc[:, 0].is_unique:
+    if not frame.iloc[:, 0].dropna().is_unique:
         warnings.warn(
             f"{path}: the first column has no name, and is left out as if it named the "
             "rows, but its values repeat. Name it to use it.",

@@ -219,11 +219,12 @@ def explain(
     Notes
     -----
     With a linear kernel a feature contributes its distance from its centre times its
-    weight. The centre is the one of `scaling`, or 0. With a forest kernel, a split on
-    the way of the example through a tree changes the mean margin of the training
-    examples that get as far; the feature that is split contributes the change. The
-    rest is the constant. Other kernels compare whole examples. Lists and sums of linear
-    and forest kernels add these contributions up.
+    weight. The centre is the one of `scaling`, or 0. With the cosine kernel that is
+    divided by the length of the example. With a forest kernel, a split on the way of
+    the example through a tree changes the mean margin of the training examples that get
+    as far; the feature that is split contributes the change. The rest is the constant.
+    Other kernels compare whole examples. Lists and sums of linear, cosine and forest
+    kernels add these contributions up.
 
     Examples
     --------

@@ -34,7 +34,8 @@ class SumKernel(BaseEstimator):
     Features are scaled for each kernel as if it were the only one. Missing numbers are
     accepted if all kernels are forests. Columns of categories become indicators unless
     all kernels are forests; a missing category has all indicators 0. A matrix is made
-    for any number of examples, also for "linear" and forests, which alone need none.
+    for any number of examples, also for "linear", "cosine" and forests, which need none
+    alone.
 
     With ``normalize_kernel=True`` each of the kernels is normalised.
 

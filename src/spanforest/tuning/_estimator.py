@@ -123,8 +123,8 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         which can only stand alone. A list inside the sequence is one choice, whose
         members take its kernels in turn. ``"auto"``: forests, and unless X has NaN
         "linear" and "rbf". If most entries of X are zero and it has more than 100
-        features, "cosine" takes the place of these two. Then, and with more than 10,000
-        examples, there are no "rbf" and no boosted trees. Other forests differ in their
+        features, "cosine" takes the place of these two, and there are no boosted trees.
+        More than 10,000 examples have neither. Other forests differ in their
         smallest leaves (5, 2 and 1 examples) and in how many features a split chooses
         from; with so many zeros, only in leaves (5, 1).
     gammas : sequence of float

@@ -85,6 +85,8 @@ def search_rows(
     --------
     >>> search_rows(np.zeros((1000, 2)), ["rbf"], 0) is None
     True
+    >>> search_rows(np.zeros((9000, 2)), ["linear", "cosine"], 0) is None
+    True
     >>> len(search_rows(np.zeros((9000, 2)), ["linear", "forest"], 0))
     3000
     """
