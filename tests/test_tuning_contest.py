@@ -237,6 +237,33 @@ def test_a_kernel_that_takes_too_long_to_train_is_not_chosen(clock, limit, chose
     assert outcome.notes == ([] if chosen == 2 else too_slow)
 
 
+def test_with_a_time_limit_every_kind_is_tried_before_more_of_one(clock):
+    search = FakeSearch(SCORES, clock)
+    outcome, entrants = held(search, kinds="aabba", limit=3.5)
+    assert search.tried == [(0, 0), (2, 0)]
+    assert outcome.untried == [entrants[k].name for k in (1, 3, 4)]
+    search = FakeSearch(SCORES, clock)
+    held(search, kinds="aabba")
+    assert search.tried[:5] == [(k, 0) for k in range(5)]
+
+
+def test_a_kernel_that_is_too_slow_keeps_no_other_from_being_tried(clock):
+    search = FakeSearch([[1], [9], [5]], clock, seconds=0.1)
+    search.folds = search.folds[:1]
+    search.fit_seconds = [1.0, 100.0, 2.0]
+    outcome, entrants = held(search, limit=9, n_folds=1)
+    assert outcome.untried == []
+    assert outcome.leader is entrants[2]
+
+
+def test_training_with_larger_values_of_c_is_expected_to_take_longer(clock):
+    for limit, n_costs in ((9, 2), (30, 4)):
+        search = SearchAlongC([[1, 1, 1]], clock, seconds=0.1)
+        search.best_places, search.fit_seconds = [3], [1.0]  # 2.25 s on all examples
+        _, (entrant,) = held(search, limit=limit)
+        assert entrant.n_costs == n_costs  # C is four times as large
+
+
 def test_one_kernel_is_tried_whatever_the_limit(clock):
     for is_open in (False, True):
         search = FakeSearch(SCORES, clock, seconds=100.0)
@@ -406,7 +433,9 @@ def test_averages_that_a_time_limit_left_out_are_named(monkeypatch):
     average = Contest.average
 
     def too_late(contest, entrants, n_folds):
-        monkeypatch.setattr(Deadline, "allows", lambda deadline, seconds: False)
+        monkeypatch.setattr(
+            Deadline, "allows", lambda deadline, seconds, overrun=1: False
+        )
         try:
             return average(contest, entrants, n_folds)
         finally:

@@ -32,7 +32,7 @@ class LabelWeightsMixin:
         ``X @ coef_.T + intercept_`` is the mean score of all label sets with the label
         on minus the mean score of all label sets with the label off. Without edges it
         is the `decision_function`. With rows of unit length, such as those of the
-        cosine kernel, X stands for these.
+        cosine kernel, X stands for these, after the scaling.
         """
         contrasts = self._contrasts("coef_")
         return contrasts.T @ vars(self)["cell_coef_"].T

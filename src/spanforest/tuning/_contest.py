@@ -15,6 +15,7 @@ Nothing here depends on time unless there is a time limit, nor on the number of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
@@ -192,10 +193,12 @@ def compete(
 
     With a deadline, a kernel is tried, and another round is held, if that and the
     training of the final ensemble are expected to end in time. The first kernel is
-    always tried.
+    always tried, and kernels of other kinds come before more of one kind.
     """
     contest = Contest(search, reader, deadline, rules.averages)
     going, n_folds, untried = list(entrants), 0, []
+    if deadline.limit is not None:
+        going = _kinds_in_turn(going)
     for number, places in enumerate(rules.rounds):
         is_last = number == len(rules.rounds) - 1
         if number and not contest.has_time_for_round(going, n_folds):
@@ -288,14 +291,18 @@ class Contest:
         Return whether time allowed for all. These kernels are trained again with all
         values, from the smallest on, so that each value of C has the scores of a search
         that had all of them from the beginning.
+
+        The passes of training grow with C, and the final ensemble may make more of them
+        than the search.
         """
-        n_costs, are_all = len(self.search.grid.Cs), True
+        Cs, are_all = self.search.grid.Cs, True
+        n_costs = len(Cs)
         for one in entrants:
             is_at_edge = one.table.place_of_best(n_folds)[0] == one.n_costs - 1
             if one.n_costs == n_costs or not is_at_edge:
                 continue
-            seconds = 2 * one.seconds + self._final_seconds(entrants, n_folds)
-            if not self.deadline.allows(seconds):
+            final = self._seconds_to_train(one, n_folds) * Cs[-1] / Cs[one.n_costs - 1]
+            if not self.deadline.allows(2 * one.seconds + final):
                 are_all = False
                 continue
             one.n_costs, one.table.near_best = n_costs, []
@@ -360,7 +367,7 @@ class Contest:
 
         If all would take too long, it is the one that takes least.
         """
-        seconds = {one: self._final_seconds([one], n_folds) for one in entrants}
+        seconds = {one: self._seconds_to_train(one, n_folds) for one in entrants}
         ranked = _best(entrants, n_folds)
         in_time = [one for one in ranked if self.deadline.allows(seconds[one], OVERRUN)]
         leader = in_time[0] if in_time else min(ranked, key=seconds.__getitem__)
@@ -389,7 +396,7 @@ class Contest:
             return ""
         if not search.can_calibrate(n_folds):
             return ""
-        final = self._final_seconds([leader], n_folds)
+        final = self._seconds_to_train(leader, n_folds)
         final *= 1.0 if search.calibrates else CALIBRATED
         if not self.deadline.allows(final):
             return "thresholds"
@@ -473,15 +480,23 @@ class Contest:
                 one.held_out = {}
 
     def _final_seconds(self, entrants: list[Entrant], n_folds: int) -> float:
+        """Return how long the final ensemble takes that would be chosen of these.
+
+        A better one that is too slow does not count: it must not keep others from being
+        tried.
+        """
+        if not entrants:
+            return 0.0
+        return self._seconds_to_train(self.choose(entrants, n_folds)[0], n_folds)
+
+    def _seconds_to_train(self, one: Entrant, n_folds: int) -> float:
         """Return how long the final ensemble will take to train, as far as is known.
 
         A member takes as long as one of the search, but for the number of examples: a
         matrix has a row and a column for each. A forest has more trees than in the
         search.
         """
-        if not entrants:
-            return 0.0
-        one, search = _best(entrants, n_folds)[0], self.search
+        search = self.search
         at_c, at_loss, _ = one.table.place_of_best(n_folds)
         of_search = one.table.fit_seconds[at_c, at_loss, 0, 0]
         n_jobs = effective_n_jobs(search.workers.n_jobs)
@@ -500,6 +515,15 @@ class Contest:
 def _best(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
     """Return entrants by their best candidate; of equal ones the first stays first."""
     return sorted(entrants, key=lambda one: -one.table.best(n_folds))
+
+
+def _kinds_in_turn(entrants: list[Entrant]) -> list[Entrant]:
+    """Return the first entrants of all kinds, then the second ones, and so on."""
+    seen, place = Counter[Any](), dict[Entrant, int]()
+    for one in entrants:
+        place[one] = seen[one.kind]
+        seen[one.kind] += 1
+    return sorted(entrants, key=place.__getitem__)
 
 
 def _survivors(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
