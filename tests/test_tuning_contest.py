@@ -239,7 +239,7 @@ def test_a_kernel_that_takes_too_long_to_train_is_not_chosen(clock, limit, chose
 
 def test_with_a_time_limit_every_kind_is_tried_before_more_of_one(clock):
     search = FakeSearch(SCORES, clock)
-    outcome, entrants = held(search, kinds="aabba", limit=3.5)
+    outcome, entrants = held(search, kinds="aabba", limit=3)
     assert search.tried == [(0, 0), (2, 0)]
     assert outcome.untried == [entrants[k].name for k in (1, 3, 4)]
     search = FakeSearch(SCORES, clock)
@@ -433,9 +433,7 @@ def test_averages_that_a_time_limit_left_out_are_named(monkeypatch):
     average = Contest.average
 
     def too_late(contest, entrants, n_folds):
-        monkeypatch.setattr(
-            Deadline, "allows", lambda deadline, seconds, overrun=1: False
-        )
+        monkeypatch.setattr(Deadline, "allows", lambda *arguments: False)
         try:
             return average(contest, entrants, n_folds)
         finally:
@@ -549,7 +547,7 @@ def test_many_examples_are_searched_in_part(monkeypatch):
 def test_a_tiny_time_limit_still_gives_a_model():
     fitted = automatic(time_limit=1e-9, losses=["edge", "hamming"]).fit(X, Y)
     assert fitted.kernel_ == "linear"
-    assert re.search("left out rbf, gamma [0-9.]+ / rbf, gamma", fitted.chosen_)
+    assert re.search("left out rbf, gamma [0-9.]+ / Forest", fitted.chosen_)
     assert "on 1 fold, best of 4 candidates with 1 kernel" in fitted.chosen_
     assert fitted.chosen_.endswith("2 folds")
     assert np.isfinite(fitted.best_score_)
