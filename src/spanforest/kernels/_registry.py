@@ -128,7 +128,7 @@ class KernelSpec:
             raise ValueError(
                 f"Unknown kernel {quoted(self.name)}. Pass one of "
                 f"{', '.join(map(repr, names))}, a ForestKernel, a SumKernel or a "
-                "callable."
+                "callable. Classifiers also take 'auto', and ensembles a list of these."
             )
         if self.kernel_params:
             raise ValueError(
