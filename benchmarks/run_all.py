@@ -64,6 +64,7 @@ results:
 | `missing_labels.py` | [labels that are missing](../docs/guide/missing.rst) |
 | `which_kernel.py`, `several_kernels.py` | [kernels](../docs/studies/kernels.rst) |
 | `words.py` | [text](../docs/guide/text.rst) |
+| `laplacian.py` | [kernels](../docs/guide/kernels.rst) |
 | `larger_tables.py` | [what it tries](../docs/guide/what_it_tries.rst) |
 | `forest_kernel.py` | [the forest kernel](../docs/which_kernel.rst) |
 | `how_long.py` | [how long it takes](../docs/guide/how_long.rst) |

@@ -124,7 +124,7 @@ def test_what_tuning_would_choose_asks_for_a_plain_ensemble(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--kernel forest --gamma 3", "'--gamma': it is for rbf and poly, and the ke"),
+        ("--kernel forest --gamma 3", "'--gamma': it is for rbf or laplacian or poly"),
         ("--kernel linear --gamma 3", "the kernel is linear. Leave it out, or use --k"),
         ("--kernel linear,forest --gamma 3", "the kernel is linear and forest. Leave"),
         ("--kernel rbf --degree 5", "'--degree': it is for poly, and the kernel is rb"),

@@ -116,7 +116,7 @@ def test_linear_input_is_the_features_scaled_to_unit_length_on_demand(
 
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "tanimoto", spherical])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "tanimoto", spherical])
 def test_kernel_input_is_the_kernel_between_all_pairs(kernel, form, normalized):
     given, basis = fitted_input(kernel, form(X), normalize=normalized)
     spec = KernelSpec(kernel, **GAMMA)
@@ -147,7 +147,7 @@ def test_new_examples_are_treated_as_training_examples_are(kernel, normalized):
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
-    "kernel", ["linear", "rbf", "poly", "cosine", "tanimoto", spherical]
+    "kernel", ["linear", "rbf", "laplacian", "poly", "cosine", "tanimoto", spherical]
 )
 def test_a_fold_equals_the_input_of_the_fold_alone(kernel, form, normalized):
     examples = form(X)
@@ -430,7 +430,7 @@ def test_the_linear_form_equals_the_kernel_form(classifier, name, fit_intercept)
 
 
 @pytest.mark.needs_compiled
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine", "tanimoto"])
+@pytest.mark.parametrize("kernel", sorted(KERNELS))
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array])
 def test_sparse_examples_equal_dense_ones(classifier, kernel, form):
     classifier.set_params(kernel=kernel, normalize_kernel=kernel == "linear", tol=1e-3)

@@ -12,6 +12,7 @@ from strategies import seeds, trials
 
 from spanforest.kernels import (
     KernelSpec,
+    absolute_gamma,
     median_gamma,
     scale_gamma,
     tanimoto_kernel,
@@ -72,6 +73,21 @@ def test_many_rows_are_represented_by_evenly_spaced_ones():
     X = np.random.default_rng(0).normal(size=(1999, 2))
     assert median_gamma(X) == pytest.approx(gamma_by_hand(X[::2]))
     assert median_gamma(X) == median_gamma(X.copy())
+
+
+@given(seed=seeds, n_samples=st.integers(2, 30))
+@trials(40)
+def test_the_scale_of_absolute_differences_is_half_of_one_over_their_median(
+    seed, n_samples
+):
+    X = draw_examples(seed, n_samples, 3)
+    distances = [abs(x - y).sum() for i, x in enumerate(X) for y in X[:i]]
+    typical = np.median(distances) or np.mean(distances) or 1.0
+    assert_allclose(absolute_gamma(X), 0.5 / typical)
+    assert_allclose(absolute_gamma(sparse.csr_array(X)), 0.5 / typical)
+    counts = np.arange(n_samples) % 3 + 1
+    repeated = absolute_gamma(X.repeat(counts, axis=0))
+    assert_allclose(absolute_gamma(X, counts), repeated)
 
 
 @given(seed=seeds)

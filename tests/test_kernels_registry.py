@@ -20,6 +20,7 @@ from spanforest.kernels import (
     Kernel,
     KernelSpec,
     Scale,
+    absolute_gamma,
     check_kernel_matrix,
     median_gamma,
     scale_gamma,
@@ -31,6 +32,7 @@ SKLEARN_PARAMETERS = {
     "linear": (),
     "cosine": (),
     "rbf": ("gamma",),
+    "laplacian": ("gamma",),
     "poly": ("gamma", "degree", "coef0"),
 }
 
@@ -48,6 +50,8 @@ def plain_kernel(name, gamma, x, y):
         return 0.0 if length == 0 else sum(x * y) / length
     if name == "rbf":
         return np.exp(-gamma * sum((x - y) ** 2))
+    if name == "laplacian":
+        return np.exp(-gamma * sum(abs(x - y)))
     return (gamma * sum(x * y) + 1) ** 3 if name == "poly" else sum(x * y)
 
 
@@ -61,7 +65,8 @@ def test_matrix_equals_a_double_loop_over_the_formula(name, gamma, seed):
     X, Y = draw_examples(seed, 5, 3), draw_examples(seed + 1, 4, 3)
     used = gamma
     if gamma is None:
-        used = gamma_by_hand(Y) if name == "rbf" else 1 / 3
+        derived = {"rbf": gamma_by_hand, "laplacian": absolute_gamma}
+        used = derived[name](Y) if name in derived else 1 / 3
 
     expected = [[plain_kernel(name, used, x, y) for y in Y] for x in X]
 
@@ -80,8 +85,9 @@ def test_matrix_equals_scikit_learn(name, gamma, degree, coef0, seed):
     X, Y = draw_examples(seed, 6, 4), draw_examples(seed + 1, 3, 4)
     values = {"gamma": gamma, "degree": degree, "coef0": coef0}
     used = {key: values[key] for key in SKLEARN_PARAMETERS[name]}
-    if name == "rbf" and gamma is None:
-        used["gamma"] = gamma_by_hand(Y)
+    derived = {"rbf": gamma_by_hand, "laplacian": absolute_gamma}
+    if name in derived and gamma is None:
+        used["gamma"] = derived[name](Y)
 
     expected = pairwise_kernels(X, Y, metric=name, **used)
 
@@ -151,7 +157,9 @@ def test_scaling_or_shifting_the_features_changes_no_kernel_value(seed, factor):
 
 def test_a_kernel_with_its_scale_keeps_it():
     X = np.random.default_rng(0).normal(size=(9, 4))
-    for name, expected in (("rbf", median_gamma(X)), ("poly", 1 / 4), ("cosine", None)):
+    names = "rbf", "laplacian", "poly", "cosine"
+    gammas = median_gamma(X), absolute_gamma(X), 1 / 4, None
+    for name, expected in zip(names, gammas, strict=True):
         spec = KernelSpec(name).with_gamma(X)
         assert spec.gamma == expected
         assert spec.with_gamma(2 * X) == spec
@@ -270,7 +278,7 @@ def refuse_large_gamma(spec):
         raise ValueError(f"gamma must be at most 100; got {spec.gamma}.")
 
 
-LAPLACIAN = Kernel(
+DOUBLED = Kernel(
     matrix=lambda spec, X, Y: 2.0 * laplacian_kernel(X, Y, gamma=spec.gamma),
     diagonal=lambda spec, X: np.full(len(X), 2.0),
     scale=Scale(default=mean_distance_gamma, unit=lambda X, sample_weight: 0.25),
@@ -279,9 +287,9 @@ LAPLACIAN = Kernel(
 
 
 @pytest.fixture
-def laplacian(monkeypatch):
+def doubled(monkeypatch):
     """Add one entry to the registry, and nothing else."""
-    monkeypatch.setitem(KERNELS, "laplacian", LAPLACIAN)
+    monkeypatch.setitem(KERNELS, "doubled", DOUBLED)
 
 
 def test_the_list_of_names_is_that_of_the_registry():
@@ -289,10 +297,10 @@ def test_the_list_of_names_is_that_of_the_registry():
 
 
 @pytest.mark.parametrize("normalize_kernel", [False, True])
-def test_a_new_entry_of_the_registry_works_in_an_estimator(laplacian, normalize_kernel):
+def test_a_new_entry_of_the_registry_works_in_an_estimator(doubled, normalize_kernel):
     shared = {"max_iter": 1000, "random_state": 0, "scaling": None}
     shared["normalize_kernel"] = normalize_kernel
-    fitted = MMCRFClassifier(kernel="laplacian", **shared).fit(X, Y)
+    fitted = MMCRFClassifier(kernel="doubled", **shared).fit(X, Y)
     gamma = mean_distance_gamma(X)
     assert fitted.gamma_ == gamma
 
@@ -305,15 +313,15 @@ def test_a_new_entry_of_the_registry_works_in_an_estimator(laplacian, normalize_
     assert fitted.score(X, Y) > 0.6
 
 
-def test_the_checks_of_a_new_entry_refuse_bad_parameters(laplacian):
+def test_the_checks_of_a_new_entry_refuse_bad_parameters(doubled):
     with pytest.raises(ValueError, match="at most 100; got 200"):
-        MMCRFClassifier(kernel="laplacian", gamma=200).fit(X, Y)
+        MMCRFClassifier(kernel="doubled", gamma=200).fit(X, Y)
 
 
 @pytest.mark.needs_compiled
-def test_gammas_of_a_new_entry_are_tuned_as_multiples_of_its_unit(laplacian):
+def test_gammas_of_a_new_entry_are_tuned_as_multiples_of_its_unit(doubled):
     tuned = RandomGraphEnsembleClassifierCV(
-        1, kernels="laplacian", gammas=[2, 1], Cs=1.0, losses="edge", random_state=0
+        1, kernels="doubled", gammas=[2, 1], Cs=1.0, losses="edge", random_state=0
     )
     tuned.set_params(offsets=0.0, thresholds=None).fit(X, Y)
     assert tuned.cv_results_["param_gamma"].tolist() == [0.25, 0.5]

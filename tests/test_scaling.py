@@ -93,7 +93,7 @@ def test_the_weights_of_a_linear_kernel_belong_to_features_as_users_have_them(sc
 
 
 @pytest.mark.needs_compiled
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "poly", "cosine"])
 @pytest.mark.parametrize("normalize", [False, True])
 def test_neither_unit_nor_origin_of_a_feature_matters(kernel, normalize):
     clf = TREE.__class__(

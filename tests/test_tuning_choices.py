@@ -11,7 +11,7 @@ from small_data import X, X_new
 from spanforest import RandomGraphEnsembleClassifier, load, save
 from spanforest.graphs import LabelGraph
 from spanforest.tuning import _estimator
-from spanforest.tuning._contest import Entrant
+from spanforest.tuning._entrants import Entrant
 
 # --- thresholds of single labels ------------------------------------------------------
 

@@ -18,11 +18,11 @@ from spanforest.tuning import _candidates, _contest
 from spanforest.tuning._contest import (
     Contest,
     Deadline,
-    Entrant,
     Rules,
     compete,
 )
 from spanforest.tuning._cross_validation import Grid, Members, ResultTable, Search
+from spanforest.tuning._entrants import Entrant
 from spanforest.tuning._examples import search_rows
 
 

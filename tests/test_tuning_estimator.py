@@ -88,7 +88,7 @@ def test_threads_and_progress_change_no_bit(other):
 
 @pytest.mark.needs_compiled
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array])
-@pytest.mark.parametrize("kernels", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize("kernels", ["linear", "rbf", "laplacian", "poly"])
 def test_sparse_examples_are_tuned_like_dense_ones(form, kernels):
     params = {"kernels": kernels, "normalize_kernel": True, "Cs": [1e-6, 1.0]}
     dense, fitted = tuned(**params).fit(X, Y), tuned(**params).fit(form(X), Y)

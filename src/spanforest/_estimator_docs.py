@@ -37,7 +37,8 @@ graph : str, graph or callable
     networkx graph, a `spanforest.graphs.LabelGraph`; or a function of
     ``(n_labels, rng)`` that returns one. Graphs with cycles are allowed.
 kernel : str, ForestKernel, SumKernel or callable
-    ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``, ``"cosine"``, ``"forest"``
+    ``"linear"``, ``"cosine"``, ``"poly"``, ``"rbf"``, ``"laplacian"`` (like "rbf",
+    with sums of absolute differences), ``"tanimoto"``, ``"forest"``
     (learned from the labels too; accepts NaN and categories: see
     `spanforest.kernels.ForestKernel`), ``"precomputed"``, a function of two feature
     matrices, or a sum of kernels (`spanforest.kernels.SumKernel`). ``"auto"`` is "rbf"
@@ -45,9 +46,10 @@ kernel : str, ForestKernel, SumKernel or callable
     most 5,000 examples; otherwise it is "linear", which needs no matrix. "cosine", the
     linear one of examples of unit length, needs none either and suits texts.
 gamma : float or "scale"
-    Scale of "rbf" and "poly", for features after `scaling`. By default, for "rbf",
-    one over the median of the squared distances between training examples
-    (`spanforest.kernels.median_gamma`); for "poly", 1 / n_features. ``"scale"`` is that
+    Scale of "rbf", "laplacian" and "poly", for features after `scaling`. By default,
+    for "rbf", one over the median of the squared distances between training examples
+    (`spanforest.kernels.median_gamma`); for "laplacian", see
+    `spanforest.kernels.absolute_gamma`; for "poly", 1 / n_features. ``"scale"`` is that
     of `sklearn.svm.SVC`: 1 / (n_features * variance of `X`).
 degree : int
     Degree of "poly".

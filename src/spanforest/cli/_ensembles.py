@@ -69,7 +69,7 @@ class Wanted(NamedTuple):
             if names == ["precomputed"]:
                 another = ": it cannot change a kernel matrix"
             raise bad_option(
-                f"it is for {' and '.join(kernels)}, and the kernel is "
+                f"it is for {' or '.join(kernels)}, and the kernel is "
                 f"{' and '.join(names)}. Leave it out{another}.",
                 option,
             )

@@ -35,6 +35,7 @@ class KernelName(StrEnum):
     linear = "linear"
     poly = "poly"
     rbf = "rbf"
+    laplacian = "laplacian"
     tanimoto = "tanimoto"
     cosine = "cosine"
     forest = "forest"
@@ -42,7 +43,7 @@ class KernelName(StrEnum):
 
 # Options of some kernels only.
 OF_KERNELS = {
-    "--gamma": (KernelName.rbf, KernelName.poly),
+    "--gamma": (KernelName.rbf, KernelName.laplacian, KernelName.poly),
     "--degree": (KernelName.poly,),
 }
 
@@ -191,9 +192,10 @@ GammaOption = Annotated[
     float | None,
     typer.Option(
         callback=positive,
-        help="Parameter of rbf and poly in a plain ensemble; above 0. By default, for "
-        "rbf, one over the median squared distance between examples; for poly, one "
-        "over the number of features.",
+        help="Parameter of rbf, laplacian and poly in a plain ensemble; above 0. By "
+        "default, for rbf, one over the median squared distance between examples; for "
+        "laplacian, half of one over the median sum of absolute differences; for poly, "
+        "one over the number of features.",
         show_default=False,
     ),
 ]

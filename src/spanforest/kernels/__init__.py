@@ -7,6 +7,7 @@ anything else float64. Feature matrices may be dense or CSR; kernel matrices are
 from spanforest.kernels._arrays import unit_rows
 from spanforest.kernels._forest import ForestKernel
 from spanforest.kernels._functions import (
+    absolute_gamma,
     median_gamma,
     scale_gamma,
     tanimoto_kernel,
@@ -29,6 +30,7 @@ __all__ = [
     "KernelSpec",
     "Scale",
     "SumKernel",
+    "absolute_gamma",
     "check_kernel_matrix",
     "median_gamma",
     "scale_gamma",

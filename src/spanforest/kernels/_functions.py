@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import (
     check_pairwise_arrays,
     euclidean_distances,
     linear_kernel,
+    manhattan_distances,
     rbf_kernel,
 )
 
@@ -129,25 +130,68 @@ def median_gamma(X: Any, sample_weight: Any = None) -> float:
     >>> median_gamma([[0.0], [1.0], [3.0]])  # squared distances 1, 4 and 9
     0.25
     """
-    X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
-    chosen = evenly_spaced(X.shape[0], _MEDIAN_ROWS)
-    X = X[chosen].astype(np.float64)
+    X, weight = _few_examples(X, sample_weight)
     if not issparse(X):
         X -= np.median(X, axis=0)  # differences of large numbers are not exact
     lengths = squared_norms(X)
     distances = _above_diagonal(euclidean_distances(X, squared=True))
     noise = _DISTANCE_NOISE * _above_diagonal(np.add.outer(lengths, lengths))
     distances[distances <= noise + np.finfo(float).tiny] = 0.0
+    return 1.0 / _typical(distances, weight)
+
+
+def absolute_gamma(X: Any, sample_weight: Any = None) -> float:
+    """Return the Laplacian scale at which a typical pair of examples has value 1/√e.
+
+    This is half of one over the median of Σ |x_j - y_j| over all pairs of rows. Where
+    that is zero, and of many rows, the same is done as by `median_gamma`. On tables,
+    larger scales were seldom better.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+        The training examples.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each example counts, as in `median_gamma`.
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Examples
+    --------
+    >>> from spanforest.kernels import absolute_gamma
+    >>> absolute_gamma([[0.0], [1.0], [3.0]])  # distances 1, 2 and 3
+    0.25
+    """
+    X, weight = _few_examples(X, sample_weight)
+    distances = _above_diagonal(manhattan_distances(X))
+    distances[distances <= np.finfo(float).tiny] = 0.0
+    return 0.5 / _typical(distances, weight)
+
+
+def _few_examples(X: Any, sample_weight: Any) -> tuple[Any, FloatArray | None]:
+    """Return evenly spaced examples, whose distances are typical, and their weights."""
+    X, _ = check_pairwise_arrays(X, None, accept_sparse="csr")
+    chosen = evenly_spaced(X.shape[0], _MEDIAN_ROWS)
+    weight = sample_weight
+    if weight is not None:
+        weight = np.asarray(weight, dtype=np.float64)[chosen]
+    return X[chosen].astype(np.float64), weight
+
+
+def _typical(distances: FloatArray, weight: FloatArray | None) -> float:
+    """Return the median of distances, or else their mean, or 1 if all are zero."""
     if not distances.any():
         return 1.0
-    if sample_weight is None:
-        return float(1.0 / (np.median(distances) or distances.mean()))
-    weight = np.asarray(sample_weight, dtype=np.float64)[chosen]
+    if weight is None:
+        return float(np.median(distances) or distances.mean())
     distances = np.append(distances, 0.0)  # between copies of one example
     n_copies = np.maximum(weight * (weight - 1.0), 0.0).sum() / 2
     counts = np.append(_above_diagonal(np.outer(weight, weight)), n_copies)
     typical = _weighted_median(distances, counts)
-    return float(1.0 / (typical or np.average(distances, weights=counts)))
+    return float(typical or np.average(distances, weights=counts))
 
 
 def _above_diagonal(matrix: FloatArray) -> FloatArray:
@@ -169,6 +213,15 @@ def cosine_kernel(X: Any, Y: Any = None) -> FloatArray:
     X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr")
     rows = unit_rows(X)
     return linear_kernel(rows, rows if X is Y else unit_rows(Y))
+
+
+def laplacian_kernel(X: Any, Y: Any, gamma: float) -> FloatArray:
+    """Return exp(-gamma Σ |x_j - y_j|)."""
+    X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr")
+    K = manhattan_distances(X, Y)
+    K *= -gamma
+    np.exp(K, out=K)
+    return K.astype(X.dtype, copy=False)
 
 
 def gaussian_kernel(X: Any, Y: Any, gamma: float) -> FloatArray:

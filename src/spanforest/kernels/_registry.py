@@ -30,8 +30,10 @@ from spanforest.kernels._arrays import (
 )
 from spanforest.kernels._forest import ForestKernel
 from spanforest.kernels._functions import (
+    absolute_gamma,
     cosine_kernel,
     gaussian_kernel,
+    laplacian_kernel,
     length_gamma,
     median_gamma,
     scale_gamma,
@@ -53,6 +55,7 @@ class KernelSpec:
     "linear"       ⟨x, y⟩
     "poly"         (gamma ⟨x, y⟩ + coef0)^degree
     "rbf"          exp(-gamma ‖x - y‖²)
+    "laplacian"    exp(-gamma Σ |x_j - y_j|)
     "cosine"       ⟨x, y⟩ / (‖x‖ ‖y‖), or 0 if either vector is zero
     "tanimoto"     see `tanimoto_kernel`
     "forest"       see `ForestKernel`; needs labels, so it has no `matrix` here
@@ -68,9 +71,10 @@ class KernelSpec:
         matrices that returns their (n_samples_X, n_samples_Y) kernel matrix. Its entry
         (i, j) may depend on the two examples i and j only.
     gamma : float or "scale", optional
-        Scale of "poly" and "rbf", positive. By default it is derived from the training
-        examples, which are those of the columns: `median_gamma` for "rbf",
-        1 / n_features for "poly". "scale" is derived by `scale_gamma`.
+        Scale of "poly", "rbf" and "laplacian", positive. By default it is derived from
+        the training examples, which are those of the columns: `median_gamma` for "rbf",
+        `absolute_gamma` for "laplacian", 1 / n_features for "poly". "scale" is derived
+        by `scale_gamma`.
     degree : int, default=3
         Degree of "poly", positive.
     coef0 : float, default=1
@@ -212,8 +216,9 @@ class KernelSpec:
     def unit_gamma(self, X: Any, sample_weight: Any = None) -> float:
         """Return the gamma at which a typical size of the examples `X` becomes 1.
 
-        For "rbf" that is the median squared distance between two of them, for "poly"
-        their mean squared length. `sample_weight` holds the weights of the examples.
+        For "rbf" that is the median squared distance between two of them, for
+        "laplacian" twice the median of Σ |x_j - y_j|, for "poly" their mean squared
+        length. `sample_weight` holds the weights of the examples.
 
         Examples
         --------
@@ -428,6 +433,14 @@ KERNELS: dict[str, Kernel] = {
     "cosine": Kernel(
         matrix=lambda spec, X, Y: cosine_kernel(X, Y),
         diagonal=lambda spec, X: (~is_zero(X)).astype(X.dtype),
+    ),
+    "laplacian": Kernel(
+        matrix=lambda spec, X, Y: laplacian_kernel(
+            X, Y, spec.with_gamma(X if Y is None else Y).gamma or 1.0
+        ),
+        diagonal=_ones,
+        scale=Scale(default=absolute_gamma, unit=absolute_gamma),
+        checks=(_check_gamma,),
     ),
     "linear": Kernel(
         matrix=lambda spec, X, Y: linear_kernel(X, Y),

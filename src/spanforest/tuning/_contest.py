@@ -15,9 +15,8 @@ Nothing here depends on time unless there is a time limit, nor on the number of 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
@@ -31,19 +30,19 @@ from spanforest._training import TrainingSet
 from spanforest._wording import count
 from spanforest.ensemble import RandomGraphEnsembleClassifier
 from spanforest.kernels import ForestKernel
-from spanforest.kernels._sum import is_kernel_list
 from spanforest.tuning._candidate_names import (
     decision_in_words,
     entrant_name,
     kernel_name,
     score_name,
 )
-from spanforest.tuning._cross_validation import (
-    AllHeldOut,
-    HeldOut,
-    Members,
-    ResultTable,
-    Search,
+from spanforest.tuning._cross_validation import Members, ResultTable, Search
+from spanforest.tuning._entrants import (
+    Entrant,
+    average_of,
+    best_first,
+    kinds_in_turn,
+    survivors,
 )
 from spanforest.tuning._fold_shares import FoldShares
 
@@ -53,83 +52,6 @@ OVERRUN = 1.25  # times the limit: a little late is better than a far worse kern
 CALIBRATED = 4.0  # calibrated, an ensemble takes this many times as long
 MOST_HELD = 2**30  # bytes of held-out scores, kept for averages and thresholds
 Reader = Callable[[dict[str, Any]], tuple[RandomGraphEnsembleClassifier, TrainingSet]]
-
-
-@dataclass(eq=False)
-class Entrant:
-    """A kernel of the search and a way of training, with all results.
-
-    Or several kernels that are averaged.
-    """
-
-    kernel_params: dict[str, Any]  # one object for all entrants of a kernel
-    members: Members
-    table: ResultTable
-    n_costs: int  # that it is tried with
-    at_losses: Sequence[int]  # places of the losses that it is tried with
-    read: tuple[RandomGraphEnsembleClassifier, TrainingSet] | None = None
-    seconds: float = 0.0  # that its last round took
-    held_out: AllHeldOut = field(default_factory=dict)
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """The parameters that tell it from others."""
-        return self.kernel_params | dict(self.members.params)
-
-    @property
-    def name(self) -> str:
-        """What users see."""
-        return entrant_name(self.params)
-
-    @property
-    def kernels(self) -> list[Any]:
-        """The kernels that members take in turn; mostly one."""
-        kernel = self.kernel_params["kernel"]
-        return list(kernel) if is_kernel_list(kernel) else [kernel]
-
-    @property
-    def kind(self) -> Any:
-        """What kernels of different scales or leaves have in common."""
-        kernel = self.kernel_params["kernel"]
-        kind = kernel
-        if isinstance(kernel, ForestKernel):
-            kind = "boosted" if kernel.kind == "boosted" else "forest"
-        return kind, self.members.training
-
-    @property
-    def n_kept(self) -> int:
-        """Number of folds whose held-out scores have been kept."""
-        return len({place for place, _ in self.held_out})
-
-    def is_ahead_of(self, other: Entrant, n_folds: int) -> bool:
-        """Return whether it leads by over twice the standard error of the difference.
-
-        Both are taken by their best candidates, fold by fold. Once the standard error
-        is too little: on three folds it often prefers what is not better on new
-        examples.
-        """
-        scores = [one.table.scores_of_best(n_folds) for one in (self, other)]
-        ahead = scores[0] - scores[1]
-        return bool(ahead.mean() > 2.0 * ahead.std(ddof=1) / np.sqrt(n_folds))
-
-    def forget(self) -> None:
-        """Make room: it takes no part any more."""
-        self.read, self.held_out = None, {}
-
-
-def entrants_of(
-    kernels: list[dict[str, Any]], members: list[Members], search: Search
-) -> list[Entrant]:
-    """Return every kernel with every way of training; joint training is named."""
-    if any(one.is_joint for one in members):
-        members = [one._replace(params={"training": one.training}) for one in members]
-    n_folds, n_costs = len(search.folds), search.grid.n_first
-    at_losses = range(len(search.grid.losses))
-    return [
-        Entrant(kernel, each, ResultTable(search.grid, n_folds), n_costs, at_losses)
-        for kernel in kernels
-        for each in members
-    ]
 
 
 class Deadline(NamedTuple):
@@ -198,7 +120,7 @@ def compete(
     contest = Contest(search, reader, deadline, rules.averages)
     going, n_folds, untried = list(entrants), 0, []
     if deadline.limit is not None:
-        going = _kinds_in_turn(going)
+        going = kinds_in_turn(going)
     for number, places in enumerate(rules.rounds):
         is_last = number == len(rules.rounds) - 1
         if number and not contest.has_time_for_round(going, n_folds):
@@ -208,7 +130,7 @@ def compete(
         untried += [one.name for one in going if one not in scored]
         # averages want one kernel of each kind, also after the only fold
         if not is_last or (number == 0 and rules.averages):
-            going = _survivors(scored, n_folds)
+            going = survivors(scored, n_folds)
         else:
             going = scored
         for one in scored:
@@ -322,7 +244,7 @@ class Contest:
         if not (self.averages and self.has_room):
             return averages, True
         separate = [one for one in entrants if not one.members.is_joint]
-        best = _best(separate, n_folds)[:MOST_AVERAGED]
+        best = best_first(separate, n_folds)[:MOST_AVERAGED]
         entrants = [one for one in separate if one in best]
         most = min((one.members.n_final for one in entrants), default=0)
         sizes = range(2, min(len(entrants), most) + 1)
@@ -332,7 +254,7 @@ class Contest:
             final = self._final_seconds(entrants, n_folds)
             if not self.deadline.allows(slowest.seconds + UNKNOWN * final):
                 return averages, False
-            average = _average_of(group, ResultTable(search.grid, len(search.folds)))
+            average = average_of(group, ResultTable(search.grid, len(search.folds)))
             search.score(average.held_out, average.table, average.members)
             average.seconds = clock() - start
             averages.append(average)
@@ -349,7 +271,7 @@ class Contest:
         alone = [one for one in entrants if len(one.kernels) == 1]
         if members is None or n_folds < 3 or not alone:
             return [], True
-        best = _best(alone, n_folds)[0]
+        best = best_first(alone, n_folds)[0]
         seconds = UNKNOWN * members.slowness * (n_folds + 1) * best.seconds
         if not self.deadline.allows(seconds):
             return [], False
@@ -368,7 +290,7 @@ class Contest:
         If all would take too long, it is the one that takes least.
         """
         seconds = {one: self._seconds_to_train(one, n_folds) for one in entrants}
-        ranked = _best(entrants, n_folds)
+        ranked = best_first(entrants, n_folds)
         in_time = [one for one in ranked if self.deadline.allows(seconds[one], OVERRUN)]
         leader = in_time[0] if in_time else min(ranked, key=seconds.__getitem__)
         return leader, ranked[: ranked.index(leader)]
@@ -468,7 +390,7 @@ class Contest:
         self, entrants: list[Entrant], n_folds: int, *, is_last: bool
     ) -> None:
         """Forget what is not needed, and what takes too much memory."""
-        for one in _best(entrants, n_folds)[1:]:
+        for one in best_first(entrants, n_folds)[1:]:
             if is_last:  # no more is trained
                 one.read = None
             if is_last and not self.averages:
@@ -510,49 +432,6 @@ class Contest:
             for kernel in one.kernels
         )
         return (seconds + (one.seconds if has_forest else 0.0)) * growth
-
-
-def _best(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
-    """Return entrants by their best candidate; of equal ones the first stays first."""
-    return sorted(entrants, key=lambda one: -one.table.best(n_folds))
-
-
-def _kinds_in_turn(entrants: list[Entrant]) -> list[Entrant]:
-    """Return the first entrants of all kinds, then the second ones, and so on."""
-    seen, place = Counter[Any](), dict[Entrant, int]()
-    for one in entrants:
-        place[one] = seen[one.kind]
-        seen[one.kind] += 1
-    return sorted(entrants, key=place.__getitem__)
-
-
-def _survivors(entrants: list[Entrant], n_folds: int) -> list[Entrant]:
-    """Return the best of each kind, in the old order; of a single kind the best half.
-
-    A kind is one of kernels, and one of training.
-
-    Averages gain from kernels that differ, even if one of them is worse alone.
-    """
-    ranked = _best(entrants, n_folds)
-    best_of_kind = {one.kind: one for one in reversed(ranked)}
-    if len(best_of_kind) == 1:
-        return ranked[: (len(ranked) + 1) // 2]
-    return [one for one in entrants if best_of_kind[one.kind] is one]
-
-
-def _average_of(group: Sequence[Entrant], table: ResultTable) -> Entrant:
-    """Return an entrant with the members of all kernels in the group."""
-    params = {key: value for one in group for key, value in one.kernel_params.items()}
-    params["kernel"] = [one.kernel_params["kernel"] for one in group]
-    held_out = {
-        key: HeldOut(
-            [member for one in group for member in one.held_out[key].members], values
-        )
-        for key, (_, values) in group[0].held_out.items()
-    }
-    first, n_costs = group[0], min(one.n_costs for one in group)
-    shared = first.members, table, n_costs, first.at_losses
-    return Entrant(params, *shared, held_out=held_out)
 
 
 def choice_in_words(

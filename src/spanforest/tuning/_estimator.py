@@ -50,7 +50,6 @@ from spanforest.tuning._contest import (
     Rules,
     choice_in_words,
     compete,
-    entrants_of,
 )
 from spanforest.tuning._cross_validation import (
     Grid,
@@ -59,6 +58,7 @@ from spanforest.tuning._cross_validation import (
     cv_results,
     draw_folds,
 )
+from spanforest.tuning._entrants import entrants_of
 from spanforest.tuning._examples import Examples
 from spanforest.tuning._fold_shares import FoldShares
 from spanforest.tuning._kernel_choice import (
@@ -116,11 +116,12 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
     graph : str, graph, list of graphs or callable
         It is drawn anew for every member. A list has one graph per member.
     kernels : str, ForestKernel, SumKernel, callable or sequence of these
-        Kernels to choose from: ``"linear"``, ``"poly"``, ``"rbf"``, ``"tanimoto"``,
-        ``"cosine"``, ``"forest"`` or a `spanforest.kernels.ForestKernel` (grown again
-        on every fold, with at most 100 trees unless in a list or sum), a function of
-        two feature matrices, a `spanforest.kernels.SumKernel`; or ``"precomputed"``,
-        which can only stand alone. A list inside the sequence is one choice, whose
+        Kernels to choose from: ``"linear"``, ``"cosine"``, ``"poly"``, ``"rbf"``,
+        ``"laplacian"``, ``"tanimoto"``, ``"forest"`` or a
+        `spanforest.kernels.ForestKernel` (grown again on every fold, with at most 100
+        trees unless in a list or sum), a function of two feature matrices, a
+        `spanforest.kernels.SumKernel`; or ``"precomputed"``, which can only stand
+        alone. A list inside the sequence is one choice, whose
         members take its kernels in turn. ``"auto"``: forests, and unless X has NaN
         "linear" and "rbf". If most entries of X are zero and it has more than 100
         features, "cosine" takes the place of these two, and there are no boosted trees.
@@ -128,9 +129,10 @@ class RandomGraphEnsembleClassifierCV(ClassifierMixin, BaseEstimator):
         smallest leaves (5, 2 and 1 examples) and in how many features a split chooses
         from; with so many zeros, only in leaves (5, 1).
     gammas : sequence of float
-        Scales of "rbf" and "poly" to choose from, as multiples of a scale that is
-        derived from the data: with 1, the median of the squared distances between
-        examples (for "poly", their mean squared length) becomes 1. By default
+        Scales of "rbf", "laplacian" and "poly" to choose from, as multiples of a scale
+        that is derived from the data: with 1, the median of the squared distances
+        between examples becomes 1 (for "laplacian", the median sum of absolute
+        differences 1/2; for "poly", the mean squared length 1). By default
         0.5, 1, 2. Kernels in lists and sums have their default gamma.
     Cs : sequence of float
         Values of C to choose from: the weight of the training errors. ``"auto"``: 0.3,
