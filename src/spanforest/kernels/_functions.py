@@ -143,7 +143,7 @@ def median_gamma(X: Any, sample_weight: Any = None) -> float:
 def absolute_gamma(X: Any, sample_weight: Any = None) -> float:
     """Return the Laplacian scale at which a typical pair of examples has value 1/√e.
 
-    This is half of one over the median of Σ |x_j - y_j| over all pairs of rows. Where
+    This is half of one over the median of ‖x - y‖₁ over all pairs of rows. Where
     that is zero, and of many rows, the same is done as by `median_gamma`. On tables,
     larger scales were seldom better.
 
@@ -216,7 +216,7 @@ def cosine_kernel(X: Any, Y: Any = None) -> FloatArray:
 
 
 def laplacian_kernel(X: Any, Y: Any, gamma: float) -> FloatArray:
-    """Return exp(-gamma Σ |x_j - y_j|)."""
+    """Return exp(-gamma ‖x - y‖₁)."""
     X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr")
     K = manhattan_distances(X, Y)
     K *= -gamma

@@ -55,7 +55,7 @@ class KernelSpec:
     "linear"       ⟨x, y⟩
     "poly"         (gamma ⟨x, y⟩ + coef0)^degree
     "rbf"          exp(-gamma ‖x - y‖²)
-    "laplacian"    exp(-gamma Σ |x_j - y_j|)
+    "laplacian"    exp(-gamma ‖x - y‖₁)
     "cosine"       ⟨x, y⟩ / (‖x‖ ‖y‖), or 0 if either vector is zero
     "tanimoto"     see `tanimoto_kernel`
     "forest"       see `ForestKernel`; needs labels, so it has no `matrix` here
@@ -217,7 +217,7 @@ class KernelSpec:
         """Return the gamma at which a typical size of the examples `X` becomes 1.
 
         For "rbf" that is the median squared distance between two of them, for
-        "laplacian" twice the median of Σ |x_j - y_j|, for "poly" their mean squared
+        "laplacian" twice the median of ‖x - y‖₁, for "poly" their mean squared
         length. `sample_weight` holds the weights of the examples.
 
         Examples
