@@ -81,8 +81,8 @@ class Basis(Protocol):
 class Features(NamedTuple):
     """Features of a linear or cosine kernel, dense or CSR; weights have a row for each.
 
-    Scaling can be learned again from features that are scaled, but not from rows of
-    unit length. So these are made at last.
+    Scaling can be learned again from scaled features, but not from rows of unit length.
+    So rows get unit length in the last step.
     """
 
     X: Any
@@ -450,9 +450,9 @@ class KernelInput(_ScaledInput):
     def feature_contributions(
         self, X: Any, weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return what features contribute to a sum with linear or cosine; else None.
+        """Return what features contribute with a linear or cosine kernel; else None.
 
-        Its values times weights of examples are the features times weights of features.
+        That is a kernel of a sum: alone it needs no matrix. Its values times weights of examples are the features times weights of features.
         Features contribute nothing where they have their centre.
         """
         if self.spec.name not in ("linear", "cosine"):
