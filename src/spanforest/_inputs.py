@@ -452,7 +452,8 @@ class KernelInput(_ScaledInput):
     ) -> NDArray[np.float64] | None:
         """Return what features contribute with a linear or cosine kernel; else None.
 
-        That is a kernel of a sum: alone it needs no matrix. Its values times weights of examples are the features times weights of features.
+        That is a kernel of a sum: alone it needs no matrix. Its values times weights of
+        examples are the features times weights of features.
         Features contribute nothing where they have their centre.
         """
         if self.spec.name not in ("linear", "cosine"):
