@@ -85,12 +85,14 @@ def test_a_model_is_measured_by_what_it_was_tuned_for(ok, folder, words):
 def test_a_single_label_is_measured_as_the_search_saw_it(ok, folder):
     frame = frame_of(*make_songs(40, 0))[[*FEATURES, LABELS[0]]]
     frame[LABELS[0]] += 1  # for scikit-learn 1 is positive, and so the lower one
-    frame.to_csv("songs.csv", index=False)
-    X, y = frame[FEATURES], frame[LABELS[0]]
+    X, y = frame[FEATURES], frame[LABELS[0]].copy()
     search = RandomGraphEnsembleClassifierCV(1, **QUICK, scoring="f1", random_state=0)
     save(search.fit(X, y), "m")
+    y[:9] = 3 - y[:9]  # some predictions are wrong
+    frame.assign(**{LABELS[0]: y}).to_csv("songs.csv", index=False)
     facts = json.loads(ok("evaluate", "m", "songs.csv", "--json"))
     assert facts["tuned_for"]["score"] == f1_score(y, search.predict(X))
+    assert f1_score(y, search.predict(X)) != f1_score(y, search.predict(X), pos_label=2)
 
 
 @pytest.mark.needs_compiled
