@@ -73,7 +73,8 @@ def input_for(
     --------
     >>> import numpy as np
     >>> given = input_for(KernelSpec("linear"), normalize=True)
-    >>> given.fit(np.array([[3.0, 4.0]]), np.zeros((1, 1), dtype=np.int32)).X.tolist()
+    >>> Y = np.zeros((1, 1), dtype=np.int32)
+    >>> given.fit(np.array([[3.0, 4.0]]), Y).rows.tolist()
     [[0.6, 0.8]]
     """
     resources = resources or Resources()
