@@ -328,7 +328,7 @@ class Contest:
         for kind, probability in enumerate(search.grid.probabilities):
             if isinstance(probability, ForestKernel) and search.shares is not None:
                 shares = self._fold_shares(
-                    *(search.shares, leader, n_folds, probability.n_estimators, final)
+                    search.shares, leader, n_folds, probability.n_estimators, final
                 )
                 if not shares:
                     return "thresholds with a forest"
